@@ -51,7 +51,7 @@ use crate::{LossDecisions, SegmentVerdict};
 use loss_estimate::{DeliveryEstimate, LossEstimate};
 use loss_trial::{LossTrial, TrialVerdict, UNDONE_MAX};
 pub use options::{CarryOptions, CwndAfterOutage};
-use queue_delay::QueueDelay;
+use queue_delay::{ObservedQueue, QueueDelay};
 use signal_trust::SignalTrust;
 pub use state::{State, Transition};
 
@@ -279,16 +279,21 @@ impl Carry {
         if heavy || loss.is_heavy() { Some(Congestion::LossRate) } else { loss.congestion }
     }
 
-    /// A loss episode begins: what the path shows of congestion.
-    fn on_episode(&mut self) -> Option<Congestion> {
-        let verdict = self.trial.on_episode();
-        match (self.queue.is_visible(), verdict) {
-            (None, _) => Some(Congestion::Unknown),
-            (Some(true), _) => Some(Congestion::QueueDelay),
-            (Some(false), TrialVerdict::Undo) => None,
-            (Some(false), TrialVerdict::MoreLosses) => Some(Congestion::LossRate),
-            (Some(false), TrialVerdict::ShortQueue) => Some(Congestion::ShortQueue),
-            (Some(false), TrialVerdict::Unknown) => Some(Congestion::Unknown),
+    /// A loss episode begins with so much data in flight (bytes): what the path shows of congestion.
+    fn on_episode(&mut self, flight_size: u32) -> Option<Congestion> {
+        let verdict = self.trial.on_episode(flight_size);
+        match (self.queue.observed(), verdict) {
+            (Some(ObservedQueue::Visible | ObservedQueue::Evident), _) => {
+                Some(Congestion::QueueDelay)
+            }
+            (Some(ObservedQueue::Invisible), TrialVerdict::Undo) => None,
+            (Some(ObservedQueue::Invisible), TrialVerdict::MoreLosses) => {
+                Some(Congestion::LossRate)
+            }
+            (Some(ObservedQueue::Invisible), TrialVerdict::ShortQueue) => {
+                Some(Congestion::ShortQueue)
+            }
+            (None, _) | (_, TrialVerdict::Unknown) => Some(Congestion::Unknown),
         }
     }
 
@@ -344,7 +349,7 @@ impl Carry {
                 resent_range: range,
                 resent_bytes: 0,
                 resent_segments: 0,
-                congestion: self.on_episode(),
+                congestion: self.on_episode(outstanding.len()),
                 is_counted: false,
             },
         };
@@ -383,7 +388,8 @@ impl Carry {
         self.delivery_estimate.on_acknowledged(now, ack.since(una));
         let mss = view.mss.value().unwrap_or(ASSUMED_MSS).max(1);
         let segments = u64::from(ack.since(una).div_ceil(mss));
-        self.trial.on_acknowledged(segments, self.queue.is_visible() == Some(true));
+        let is_evident = self.queue.observed() == Some(ObservedQueue::Evident);
+        self.trial.on_acknowledged(segments, is_evident);
         // State of the old path is not restored.
         let anew = cx.state() == State::Resuming && self.options.cwnd == CwndAfterOutage::Reset;
         let covered = self.loss.is_some_and(|loss| ack.after(loss.resent_range.start));
@@ -397,6 +403,16 @@ impl Carry {
         }
         self.congestion_recovery_point =
             self.congestion_recovery_point.filter(|point| ack.before(*point));
+    }
+
+    /// The peer reports what has arrived.
+    fn record_arrival(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) {
+        let blocks = segment.options.sack.as_slice();
+        let sent = |end: &Seq| view.snd_max.value().is_some_and(|max| end.at_or_before(max));
+        let arrived = blocks.iter().map(|block| block.end).filter(sent).fold(segment.ack, Seq::max);
+        let acked = view.snd_una.value().map_or(0, |una| segment.ack.since(una));
+        let single = acked <= view.mss.value().unwrap_or(ASSUMED_MSS);
+        self.queue.on_arrived(now, arrived, single && blocks.is_empty());
     }
 
     fn record_round_trip(&mut self, view: &TcpView) {
@@ -484,10 +500,7 @@ impl Protocol for Carry {
             self.congestion_recovery_point = known.or(view.snd_max.value());
             self.undone_since_echo = Some(0);
         }
-        let blocks = segment.options.sack.as_slice().iter().map(|block| block.end);
-        let sendable = |end: &Seq| view.snd_max.value().is_some_and(|max| end.at_or_before(max));
-        let arrived = blocks.filter(sendable).fold(segment.ack, Seq::max);
-        self.queue.on_arrived(now, arrived);
+        self.record_arrival(now, segment, view);
         self.signal_trust.on_acknowledgment(now, segment.ack);
         if cx.state() == State::Disconnected && now >= self.stragglers_until {
             self.transition(cx, Transition::PathRestored);

@@ -7,9 +7,13 @@
 //! some are undone, on trial. If episodes become more frequent, the trial has failed: they were congestion,
 //! and so are the losses that follow, for four times as many episodes as before.
 //!
-//! Where many connections share a short queue, one of them hardly changes its losses. Therefore a trial also
-//! ends when it has undone a number of reductions and no queue has become visible: a path that is not
-//! congested has room for the window until its queue grows.
+//! A trial begins only if the episodes that were respected are irregular, as chance has them. After a
+//! reduction a window grows for some time until it fills a queue again: episodes of congestion keep a
+//! distance.
+//!
+//! Where the queue is short, or many connections share it, that shows late. But a path that is not congested
+//! has room: the window grows while reductions are undone, and at last a queue is evident. A trial that
+//! shows neither ends soon.
 
 /// Loss episodes for which reductions are respected before the first trial.
 const EPISODES_MIN: u32 = 8;
@@ -18,15 +22,24 @@ const EPISODES_MAX: u32 = 512;
 /// Factor of that number after a trial that has failed.
 const EPISODES_FACTOR: u32 = 4;
 
-/// Undone reductions without a visible queue that end a trial. A window that grows by one segment per round
-/// trip and loses one in a hundred segments doubles several times meanwhile.
-pub(super) const UNDONE_MAX: u32 = 256;
+/// Reductions that are undone without an evident queue, and without growth of the data in flight by a quarter,
+/// before a trial ends: as long as none was in it, and later. With one loss in a hundred segments,
+/// a window of up to some forty segments grows by more.
+const UNDONE_FIRST_MAX: u32 = 16;
+pub(super) const UNDONE_MAX: u32 = 64;
+const GROWTH_DIVISOR: u32 = 4;
+
+/// Distances (in segments) between episodes are irregular if the mean of their squares is at least 7/5 of the
+/// square of their mean. It is twice that square if episodes occur by chance, and 13/12 for distances that are
+/// evenly distributed between half and one and a half of their mean.
+const IRREGULAR: (u64, u64) = (7, 5);
 
 /// A trial fails when there were `EXCESS_MAX` more episodes than at `RATE_FACTOR` times the previous rate,
-/// since any time during the trial (a cumulative sum test). At the previous rate that happens once in some
-/// thousand episodes; where each round trip has an episode, after five of them.
+/// since any time during the trial (a cumulative sum test), and `EXCESS_FIRST_MAX` more as long as no queue
+/// was evident. Where each round trip has an episode, that happens after three of them.
 const RATE_FACTOR: u64 = 3;
 const EXCESS_MAX: u64 = 4 * ONE;
+const EXCESS_FIRST_MAX: u64 = 2 * ONE;
 /// Episodes added to those that were counted: eight may be few by chance.
 const EPISODES_MARGIN: u64 = 4;
 /// 1 in fixed-point arithmetic.
@@ -48,9 +61,13 @@ pub(super) enum TrialVerdict {
 /// Rates of loss episodes with reductions respected and undone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LossTrial {
-    /// Loss episodes and segments acknowledged while reductions are respected.
+    /// Loss episodes while reductions are respected.
     episodes: u32,
+    /// Segments acknowledged since the first of them, since the last one, and the sum of the squares of their
+    /// distances.
     segments: u64,
+    distance: u64,
+    squares: u64,
     /// Number of these episodes before the next trial.
     wanted: u32,
     trial: Option<Trial>,
@@ -62,21 +79,34 @@ pub(super) struct LossTrial {
 struct Trial {
     /// Cumulative sum of episodes beyond the permitted rate (in units of 1/[`ONE`]).
     excess: u64,
-    /// Reductions undone since a queue was visible.
+    /// Reductions undone since a queue was evident or the data in flight has grown.
     undone: u32,
+    /// Data in flight then (bytes).
+    flight_size: u32,
+    has_seen_queue: bool,
 }
 
 impl Default for LossTrial {
     fn default() -> Self {
-        Self { episodes: 0, segments: 0, wanted: EPISODES_MIN, trial: None, has_failed: false }
+        Self {
+            episodes: 0,
+            segments: 0,
+            distance: 0,
+            squares: 0,
+            wanted: EPISODES_MIN,
+            trial: None,
+            has_failed: false,
+        }
     }
 }
 
 impl LossTrial {
-    /// The peer has acknowledged this many segments more; `queue` is true if a queue is visible.
+    /// The peer has acknowledged this many segments more; `queue` is true if a queue is evident.
     pub fn on_acknowledged(&mut self, segments: u64, queue: bool) {
         match &mut self.trial {
-            None => self.segments = self.segments.saturating_add(segments),
+            // Before the first episode there is no distance; slow start ends with it.
+            None if self.episodes == 0 => {}
+            None => self.distance = self.distance.saturating_add(segments),
             Some(trial) => {
                 let permitted = ONE
                     .saturating_mul(RATE_FACTOR)
@@ -85,29 +115,42 @@ impl LossTrial {
                     .checked_div(self.segments)
                     .unwrap_or(0);
                 trial.excess = trial.excess.saturating_sub(permitted);
-                if queue && trial.undone > 0 {
+                if queue && trial.flight_size > 0 {
                     // There was room for the window: the losses before were not congestion.
-                    (trial.undone, self.wanted) = (0, EPISODES_MIN);
+                    (trial.undone, trial.has_seen_queue) = (0, true);
+                    self.wanted = EPISODES_MIN;
                 }
             }
         }
     }
 
-    /// A loss episode begins.
-    pub fn on_episode(&mut self) -> TrialVerdict {
+    /// A loss episode begins with so much data in flight (bytes).
+    pub fn on_episode(&mut self, flight_size: u32) -> TrialVerdict {
         let Some(trial) = &mut self.trial else {
             self.episodes = self.episodes.saturating_add(1);
-            if self.episodes >= self.wanted && self.segments > 0 {
+            self.segments = self.segments.saturating_add(self.distance);
+            let square = self.distance.saturating_mul(self.distance);
+            self.squares = self.squares.saturating_add(square);
+            self.distance = 0;
+            if self.episodes >= self.wanted && self.is_irregular() {
                 self.trial = Some(Trial::default());
             }
             return if self.has_failed { TrialVerdict::ShortQueue } else { TrialVerdict::Unknown };
         };
         trial.excess = trial.excess.saturating_add(ONE);
-        if trial.excess > EXCESS_MAX {
+        let (excess_max, undone_max) = if trial.has_seen_queue {
+            (EXCESS_MAX, UNDONE_MAX)
+        } else {
+            (EXCESS_FIRST_MAX, UNDONE_FIRST_MAX)
+        };
+        if flight_size > trial.flight_size.saturating_add(trial.flight_size / GROWTH_DIVISOR) {
+            (trial.undone, trial.flight_size) = (0, flight_size);
+        }
+        if trial.excess > excess_max {
             self.end_trial(true);
             return TrialVerdict::MoreLosses;
         }
-        if trial.undone >= UNDONE_MAX {
+        if trial.undone >= undone_max {
             self.end_trial(false);
             return TrialVerdict::Unknown;
         }
@@ -121,6 +164,14 @@ impl LossTrial {
         }
     }
 
+    fn is_irregular(&self) -> bool {
+        let (more, than) = IRREGULAR;
+        let distances = u64::from(self.episodes.saturating_sub(1));
+        let squares = u128::from(self.squares) * u128::from(distances) * u128::from(than);
+        let sum = u128::from(self.segments);
+        sum > 0 && squares >= sum.saturating_mul(sum).saturating_mul(more.into())
+    }
+
     fn end_trial(&mut self, has_failed: bool) {
         let wanted = self.wanted.saturating_mul(EPISODES_FACTOR).min(EPISODES_MAX);
         *self = Self { wanted, has_failed, ..Self::default() };
@@ -131,11 +182,16 @@ impl LossTrial {
 mod test {
     use super::*;
 
-    /// Episodes, each after so many segments; returns the number of undone ones.
-    fn episodes(trial: &mut LossTrial, count: u32, segments: u64, queue: bool) -> u32 {
-        let undone = (0..count).filter(|_| {
-            trial.on_acknowledged(segments, queue);
-            let undo = trial.on_episode() == TrialVerdict::Undo;
+    const FLIGHT: u32 = 10_000;
+
+    /// Episodes, each after about so many segments, with this much data in flight; returns the number of undone
+    /// ones.
+    fn episodes(trial: &mut LossTrial, count: u32, segments: u64, flight: u32) -> u32 {
+        let undone = (0..count).filter(|n| {
+            // One in four distances is long.
+            let segments = if n % 4 == 0 { 3 * segments } else { segments / 3 };
+            trial.on_acknowledged(segments, false);
+            let undo = trial.on_episode(flight) == TrialVerdict::Undo;
             if undo {
                 trial.on_undone();
             }
@@ -147,59 +203,78 @@ mod test {
     #[test]
     fn eight_episodes_are_respected_first() {
         let mut trial = LossTrial::default();
-        assert_eq!(episodes(&mut trial, 8, 100, false), 0);
-        assert_eq!(episodes(&mut trial, 20, 100, false), 20);
+        assert_eq!(episodes(&mut trial, 8, 100, FLIGHT), 0);
+        assert_eq!(episodes(&mut trial, 5, 100, FLIGHT), 5);
     }
 
     #[test]
-    fn undoing_goes_on_while_a_queue_is_visible_at_times() {
+    fn undoing_goes_on_while_the_window_grows_or_a_queue_is_evident_at_times() {
         let mut trial = LossTrial::default();
-        episodes(&mut trial, 8, 100, false);
-        for _ in 0..1000 {
-            assert_eq!(episodes(&mut trial, 100, 100, false), 100);
-            trial.on_acknowledged(1, true);
+        episodes(&mut trial, 8, 100, FLIGHT);
+        for flight in [FLIGHT, FLIGHT * 13 / 10, FLIGHT * 18 / 10] {
+            assert_eq!(episodes(&mut trial, 7, 100, flight), 7);
         }
-        // Without one it ends, and others follow after 32, 128 and 512 episodes.
-        assert_eq!(episodes(&mut trial, 1000, 100, false), 3 * UNDONE_MAX);
+        for _ in 0..100 {
+            trial.on_acknowledged(1, true);
+            assert_eq!(episodes(&mut trial, 50, 100, FLIGHT), 50);
+        }
+        // Without either it ends, and others follow after 8, 32, 128 and 512 episodes.
+        assert_eq!(episodes(&mut trial, 800, 100, FLIGHT), UNDONE_MAX - 50 + 3 * UNDONE_FIRST_MAX);
     }
 
     /// A full queue: an episode each round trip if reductions are undone.
     #[test]
-    fn a_trial_that_makes_losses_more_frequent_fails_after_four() {
+    fn a_trial_that_makes_losses_more_frequent_fails_after_two() {
         let mut trial = LossTrial::default();
-        let mut undone = 0;
-        let mut respected = 0;
-        for _ in 0..400 {
-            let segments = if trial.trial.is_some() { 60 } else { 3000 };
-            match episodes(&mut trial, 1, segments, false) {
-                0 => respected += 1,
-                one => undone += one,
+        let (mut undone, mut respected) = (0, 0);
+        for n in 0..400 {
+            let segments = if trial.trial.is_some() { 60 } else { 500 + 5000 * (n % 2) };
+            trial.on_acknowledged(segments, false);
+            match trial.on_episode(FLIGHT) {
+                TrialVerdict::Undo => {
+                    trial.on_undone();
+                    undone += 1;
+                }
+                _ => respected += 1,
             }
         }
-        assert_eq!(undone, 3 * 4, "{trial:?}");
+        assert_eq!(undone, 3 * 2, "{trial:?}");
         assert!(respected > 380);
-        assert_eq!(trial.on_episode(), TrialVerdict::ShortQueue);
+        assert_eq!(trial.on_episode(FLIGHT), TrialVerdict::ShortQueue);
+    }
+
+    /// Episodes at equal distances, as one flow at a full queue has them.
+    #[test]
+    fn regular_episodes_begin_no_trial() {
+        let mut trial = LossTrial::default();
+        for n in 0..1000_u32 {
+            trial.on_acknowledged(u64::from(50 + 100 * (n % 2)), false);
+            assert_ne!(trial.on_episode(FLIGHT), TrialVerdict::Undo);
+        }
     }
 
     #[test]
-    fn chance_ends_hardly_any_trial() {
-        let mut ended = 0;
+    fn chance_ends_few_trials() {
+        let (mut ended, mut undone) = (0, 0);
         for seed in 0..100 {
             let mut random = driftway_base::RandomStream::new(seed, "losses", 0);
             let mut trial = LossTrial::default();
             let mut episodes = 0;
             while episodes < 200 {
-                trial.on_acknowledged(1, random.uniform_below(1000) == 0);
+                trial.on_acknowledged(1, random.uniform_below(300) == 0);
                 if random.uniform_below(100) == 0 {
                     episodes += 1;
-                    match trial.on_episode() {
-                        TrialVerdict::Undo => trial.on_undone(),
+                    match trial.on_episode(FLIGHT) {
+                        TrialVerdict::Undo => {
+                            trial.on_undone();
+                            undone += 1;
+                        }
                         TrialVerdict::MoreLosses => ended += 1,
                         _ => {}
                     }
                 }
             }
         }
-        assert!(ended <= 10, "{ended} of 100");
+        assert!(ended <= 30 && undone > 16_000, "{ended} of 100, {undone} undone");
     }
 }

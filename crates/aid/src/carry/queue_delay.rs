@@ -11,7 +11,7 @@ use driftway_base::{Duration, Instant, Seq};
 /// Maximum number of timed segments. Further segments are not timed.
 const TIMED_MAX: usize = 128;
 
-/// Segments are timed at most this often in a round trip.
+/// Segments within this fraction of a round trip are timed as one.
 const TIMED_PER_ROUND: u64 = 64;
 
 /// The last RTTs are those of this fraction of a round trip, and of the one before.
@@ -23,6 +23,17 @@ const VISIBLE_MIN: Duration = Duration::from_millis(5);
 
 /// The delay of a visible queue is also at least the shortest RTT over this.
 const VISIBLE_DIVISOR: u64 = 8;
+
+/// A queue, as the last round-trip times show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ObservedQueue {
+    /// A queue that cannot be told from none.
+    Invisible,
+    /// A visible queue.
+    Visible,
+    /// A queue with one and a half times the delay at which it is visible: more than noise.
+    Evident,
+}
 
 /// Queueing delay, from the segments' own round-trip times.
 #[derive(Clone, Debug, Default)]
@@ -48,11 +59,13 @@ impl QueueDelay {
         self.min_rtt
     }
 
-    /// New data up to `end` is sent.
+    /// New data up to `end` is sent. Segments sent together are timed as one.
     pub fn on_sent(&mut self, now: Instant, end: Seq) {
         let spacing = self.min_rtt.unwrap_or_default().over(TIMED_PER_ROUND);
-        let spaced = self.timed.back().is_none_or(|(_, at)| now.since(*at) >= spacing);
-        if spaced && self.timed.len() < TIMED_MAX {
+        let together = self.timed.back_mut().filter(|(_, at)| now.since(*at) < spacing);
+        if let Some((last, _)) = together {
+            *last = end;
+        } else if self.timed.len() < TIMED_MAX {
             self.timed.push_back((end, now));
         }
     }
@@ -72,16 +85,21 @@ impl QueueDelay {
     }
 
     /// The peer reports, by its acknowledgment number and SACK blocks, that data up to `arrived` has arrived.
-    pub fn on_arrived(&mut self, now: Instant, arrived: Seq) {
+    /// If it may have waited with that report (RFC 1122 §4.2.3.2), it shows no RTT.
+    pub fn on_arrived(&mut self, now: Instant, arrived: Seq, may_have_waited: bool) {
         if self.arrived.is_some_and(|known| arrived.at_or_before(known)) {
             return;
         }
         self.arrived = Some(arrived);
-        let mut sample = None;
+        let mut newest = None;
         while self.timed.front().is_some_and(|(end, _)| end.at_or_before(arrived)) {
-            sample = self.timed.pop_front().map(|(_, at)| now.since(at));
+            newest = self.timed.pop_front();
         }
-        let Some(rtt) = sample else { return };
+        // If later segments arrived with it, the report of this one has waited for them.
+        let Some((_, at)) = newest.filter(|(end, _)| *end == arrived && !may_have_waited) else {
+            return;
+        };
+        let rtt = now.since(at);
         let least = self.min_rtt.map_or(rtt, |least| least.min(rtt));
         self.min_rtt = Some(least);
         let (age, span) = (now.since(self.span_start), least.over(SPANS_PER_ROUND));
@@ -92,50 +110,59 @@ impl QueueDelay {
         self.longest[1] = self.longest[1].max(rtt);
     }
 
-    /// Returns true if the last RTTs show a queue; `None` if there was no RTT.
-    pub fn is_visible(&self) -> Option<bool> {
+    /// What the last RTTs show; `None` if there was none.
+    pub fn observed(&self) -> Option<ObservedQueue> {
         let least = self.min_rtt?;
         let [previous, present] = self.longest;
         let longest = previous.max(present);
         if longest.is_zero() {
             return None;
         }
-        let visible = VISIBLE_MIN.max(least.over(VISIBLE_DIVISOR));
-        Some(longest.saturating_sub(least) >= visible)
+        let (delay, visible) =
+            (longest.saturating_sub(least), VISIBLE_MIN.max(least.over(VISIBLE_DIVISOR)));
+        Some(if delay < visible {
+            ObservedQueue::Invisible
+        } else if delay < visible + visible.over(2) {
+            ObservedQueue::Visible
+        } else {
+            ObservedQueue::Evident
+        })
     }
 }
 
 #[cfg(test)]
 mod test {
+    use super::ObservedQueue::*;
     use super::*;
 
     fn ms(ms: u64) -> Instant {
         Instant::from_millis(ms)
     }
 
-    /// Sends a segment at each time and reports its arrival after each RTT (ms); returns whether a queue is
-    /// visible then.
-    fn after(round_trips: &[(u64, u64)]) -> Option<bool> {
+    /// Sends a segment at each time and reports its arrival after each RTT (ms); returns the queue observed
+    /// then.
+    fn after(round_trips: &[(u64, u64)]) -> Option<ObservedQueue> {
         let mut queue = QueueDelay::default();
         for (n, (at, rtt)) in round_trips.iter().enumerate() {
             let end = Seq(100 * (n as u32 + 1));
             queue.on_sent(ms(*at), end);
-            queue.on_arrived(ms(at + rtt), end);
+            queue.on_arrived(ms(at + rtt), end, false);
         }
-        queue.is_visible()
+        queue.observed()
     }
 
     #[test]
     fn a_queue_of_five_milliseconds_or_an_eighth_is_visible() {
         assert_eq!(after(&[]), None);
-        assert_eq!(after(&[(0, 40)]), Some(false));
-        assert_eq!(after(&[(0, 40), (50, 44)]), Some(false));
-        assert_eq!(after(&[(0, 40), (50, 45)]), Some(true));
-        assert_eq!(after(&[(0, 200), (300, 220)]), Some(false));
-        assert_eq!(after(&[(0, 200), (300, 225)]), Some(true));
+        assert_eq!(after(&[(0, 40)]), Some(Invisible));
+        assert_eq!(after(&[(0, 40), (50, 44)]), Some(Invisible));
+        assert_eq!(after(&[(0, 40), (50, 45)]), Some(Visible));
+        assert_eq!(after(&[(0, 40), (50, 48)]), Some(Evident));
+        assert_eq!(after(&[(0, 200), (300, 220)]), Some(Invisible));
+        assert_eq!(after(&[(0, 200), (300, 225)]), Some(Visible));
         // The longest of this span of time and the previous one, and not of earlier ones.
-        assert_eq!(after(&[(0, 40), (50, 60), (75, 40), (85, 40)]), Some(true));
-        assert_eq!(after(&[(0, 40), (50, 60), (75, 40), (86, 40), (97, 40)]), Some(false));
+        assert_eq!(after(&[(0, 40), (50, 60), (75, 40), (85, 40)]), Some(Evident));
+        assert_eq!(after(&[(0, 40), (50, 60), (75, 40), (86, 40), (97, 40)]), Some(Invisible));
     }
 
     #[test]
@@ -144,8 +171,8 @@ mod test {
         queue.on_sent(ms(0), Seq(100));
         queue.on_sent(ms(10), Seq(200));
         queue.on_resent(Seq(0));
-        queue.on_arrived(ms(500), Seq(200));
-        assert_eq!((queue.is_visible(), queue.min_rtt()), (None, None));
+        queue.on_arrived(ms(500), Seq(200), false);
+        assert_eq!((queue.observed(), queue.min_rtt()), (None, None));
     }
 
     /// A hole that is filled late acknowledges what a SACK block has reported before.
@@ -153,10 +180,25 @@ mod test {
     fn a_late_cumulative_acknowledgment_shows_no_round_trip() {
         let mut queue = QueueDelay::default();
         (1..=4).for_each(|n| queue.on_sent(ms(u64::from(n)), Seq(100 * n)));
-        queue.on_arrived(ms(44), Seq(400));
+        queue.on_arrived(ms(44), Seq(400), false);
         queue.on_resent(Seq(0));
-        queue.on_arrived(ms(90), Seq(400));
-        assert_eq!((queue.is_visible(), queue.min_rtt()), (Some(false), Some(ms(40).since(ms(0)))));
+        queue.on_arrived(ms(90), Seq(400), false);
+        assert_eq!(
+            (queue.observed(), queue.min_rtt()),
+            (Some(Invisible), Some(ms(40).since(ms(0))))
+        );
+    }
+
+    #[test]
+    fn a_report_that_may_have_waited_shows_no_round_trip() {
+        let mut queue = QueueDelay::default();
+        (1..=4).for_each(|n| queue.on_sent(ms(u64::from(n)), Seq(100 * n)));
+        queue.on_arrived(ms(81), Seq(100), true);
+        // The report of the second one and half of the third.
+        queue.on_arrived(ms(90), Seq(250), false);
+        assert_eq!(queue.observed(), None);
+        queue.on_arrived(ms(91), Seq(400), false);
+        assert_eq!(queue.min_rtt(), Some(ms(91).since(ms(4))));
     }
 
     #[test]

@@ -179,18 +179,18 @@ fn nothing_is_undone_without_ecn_or_if_disabled() {
 /// before.
 fn one_acknowledged_after(rtt: u64) -> Line {
     let mut line = ten_sent();
-    (0..8).for_each(|_| {
-        line.aid.protocol.trial.on_acknowledged(100, false);
-        line.aid.protocol.trial.on_episode();
+    (0..8).for_each(|n| {
+        line.aid.protocol.trial.on_acknowledged(if n % 4 == 0 { 300 } else { 30 }, false);
+        line.aid.protocol.trial.on_episode(1_000);
     });
     line.aid.protocol.queue.on_smoothed(ms(100));
     line.advance(ms(rtt - 100));
-    line.receive_ack(nth(1));
+    line.receive_ack(nth(2));
     line
 }
 
 fn loses_the_next(line: &mut Line) {
-    (0..3).for_each(|_| line.receive_ack(nth(1)));
+    (0..3).for_each(|_| line.receive_ack(nth(2)));
     line.advance(ms(100));
     line.receive_ack(nth(10));
 }
@@ -210,7 +210,7 @@ fn a_loss_without_a_visible_queue_is_undone_on_trial() {
 #[test]
 fn a_loss_is_congestion_before_any_trial() {
     let mut line = ten_sent();
-    line.receive_ack(nth(1));
+    line.receive_ack(nth(2));
     loses_the_next(&mut line);
     assert_eq!(line.aid.loss_decisions(), LossDecisions { unknown: 1, ..Default::default() });
     assert_eq!(asked(&line), []);
