@@ -1,5 +1,6 @@
 //! Packet dispositions and event counters.
 
+use driftway_aid::LossDecisions;
 use driftway_base::Act;
 
 /// Reason for which a packet is passed on unprocessed.
@@ -66,6 +67,8 @@ macro_rules! counts {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Counts {
             $($(#[doc = $doc])+ pub $name: u64,)*
+            /// Decisions of the aids about losses.
+            pub loss_decisions: LossDecisions,
         }
 
         impl Counts {

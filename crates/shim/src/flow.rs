@@ -12,6 +12,7 @@ pub(crate) mod view;
 
 use alloc::collections::VecDeque;
 
+use driftway_aid::LossDecisions;
 use driftway_base::{Duration, FlowKey, Instant, ProbeSpacing, Seq, SeqRange};
 use driftway_wire::TcpFlags;
 
@@ -250,6 +251,8 @@ pub(crate) struct Flow {
     /// The path has come back: other flows to the same destination may probe theirs.
     pub path_came_back: bool,
     pub(super) counts: FlowCounts,
+    /// The aid's decisions about losses that are in the shim's counts.
+    loss_decisions: LossDecisions,
     aid: ConnectionAid,
 }
 
@@ -350,6 +353,7 @@ impl Flow {
             previously_heard: Instant::ZERO,
             path_came_back: false,
             counts: FlowCounts::default(),
+            loss_decisions: LossDecisions::default(),
             aid,
         }
     }

@@ -116,6 +116,7 @@ mod shim;
 
 pub use config::Config;
 pub use counts::{Counts, DiscardReason, PacketAction, UntouchedReason};
+pub use driftway_aid::LossDecisions;
 pub use driftway_aid::carry::CwndAfterOutage;
 pub use flow::FlowStatus;
 pub use handshake::UNSEEN_MAX;

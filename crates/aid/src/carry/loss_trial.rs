@@ -25,7 +25,7 @@ const EPISODES_FACTOR: u32 = 4;
 /// Reductions that are undone without an evident queue, and without growth of the data in flight by a quarter,
 /// before a trial ends: as long as none was in it, and later. With one loss in a hundred segments,
 /// a window of up to some forty segments grows by more.
-const UNDONE_FIRST_MAX: u32 = 16;
+const UNDONE_FIRST_MAX: u32 = 8;
 pub(super) const UNDONE_MAX: u32 = 64;
 const GROWTH_DIVISOR: u32 = 4;
 

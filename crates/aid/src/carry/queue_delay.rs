@@ -1,8 +1,9 @@
 //! Queueing delay of the path: round-trip times beyond the shortest one.
 //!
 //! A full queue delays the packets around the one that it drops, whose acknowledgments reveal the loss. The
-//! longest of the last RTTs before a loss is detected therefore shows how long the queue was at the loss.
-//! They are taken from each segment's own transmission: the smoothed RTT follows too slowly.
+//! shortest of the last RTTs before a loss is detected therefore shows how long the queue stood at the loss; a
+//! longer one may be due to a burst of this connection's own. They are taken from each segment's own
+//! transmission: the smoothed RTT follows too slowly.
 
 use alloc::collections::VecDeque;
 
@@ -43,8 +44,8 @@ pub(super) struct QueueDelay {
     /// One past the last byte that is known to have arrived.
     arrived: Option<Seq>,
     min_rtt: Option<Duration>,
-    /// Longest RTT of the previous span of time and of this one, and the beginning of this one.
-    longest: [Duration; 2],
+    /// Shortest RTT of the previous span of time and of this one, and the beginning of this one.
+    shortest: [Option<Duration>; 2],
     span_start: Instant,
 }
 
@@ -104,22 +105,20 @@ impl QueueDelay {
         self.min_rtt = Some(least);
         let (age, span) = (now.since(self.span_start), least.over(SPANS_PER_ROUND));
         if age >= span {
-            let previous = if age < span.times(2) { self.longest[1] } else { Duration::ZERO };
-            (self.longest, self.span_start) = ([previous, Duration::ZERO], now);
+            let [_, present] = self.shortest;
+            let previous = present.filter(|_| age < span.times(2));
+            (self.shortest, self.span_start) = ([previous, None], now);
         }
-        self.longest[1] = self.longest[1].max(rtt);
+        let [_, present] = &mut self.shortest;
+        *present = Some(present.map_or(rtt, |shortest| shortest.min(rtt)));
     }
 
     /// What the last RTTs show; `None` if there was none.
     pub fn observed(&self) -> Option<ObservedQueue> {
         let least = self.min_rtt?;
-        let [previous, present] = self.longest;
-        let longest = previous.max(present);
-        if longest.is_zero() {
-            return None;
-        }
-        let (delay, visible) =
-            (longest.saturating_sub(least), VISIBLE_MIN.max(least.over(VISIBLE_DIVISOR)));
+        let shortest = self.shortest.into_iter().flatten().min()?;
+        let delay = shortest.saturating_sub(least);
+        let visible = VISIBLE_MIN.max(least.over(VISIBLE_DIVISOR));
         Some(if delay < visible {
             ObservedQueue::Invisible
         } else if delay < visible + visible.over(2) {
@@ -160,9 +159,9 @@ mod test {
         assert_eq!(after(&[(0, 40), (50, 48)]), Some(Evident));
         assert_eq!(after(&[(0, 200), (300, 220)]), Some(Invisible));
         assert_eq!(after(&[(0, 200), (300, 225)]), Some(Visible));
-        // The longest of this span of time and the previous one, and not of earlier ones.
-        assert_eq!(after(&[(0, 40), (50, 60), (75, 40), (85, 40)]), Some(Evident));
-        assert_eq!(after(&[(0, 40), (50, 60), (75, 40), (86, 40), (97, 40)]), Some(Invisible));
+        // The shortest of this span of time and the previous one, and not of earlier ones.
+        assert_eq!(after(&[(0, 40), (50, 40), (75, 60), (80, 60)]), Some(Evident));
+        assert_eq!(after(&[(0, 40), (50, 60), (75, 42), (65, 60)]), Some(Invisible));
     }
 
     #[test]

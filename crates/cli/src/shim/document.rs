@@ -6,7 +6,7 @@ use std::net::SocketAddrV4;
 
 use driftway_base::{Duration, Endpoint};
 use driftway_host::{KernelTcp, ShimSnapshot, kernel_tcp};
-use driftway_shim::FlowStatus;
+use driftway_shim::{FlowStatus, LossDecisions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,14 +23,39 @@ pub struct Document {
     pub uptime_s: f64,
     /// Memory for stored packets.
     pub memory: MemoryUsage,
-    /// Counters of the shim, by name.
-    pub counts: BTreeMap<String, u64>,
+    /// Counters of the shim.
+    pub counts: ShimCounts,
     /// Counters of the shim's driver, by name.
     pub driver: BTreeMap<String, u64>,
     /// Packets that pass without reaching the shim, counted by the kernel, by name.
     pub unseen: BTreeMap<String, u64>,
     /// The tracked flows.
     pub flows: Vec<Flow>,
+}
+
+/// Counters of a shim.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ShimCounts {
+    /// Losses that counted as congestion, so that the reduction was kept.
+    pub refused: RefusedUndos,
+    /// Events, by name.
+    #[serde(flatten)]
+    pub events: BTreeMap<String, u64>,
+}
+
+/// Losses that counted as congestion, by reason.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedUndos {
+    /// The network has signalled congestion (ECN).
+    pub ce: u64,
+    /// A queue was visible in the round-trip times.
+    pub delay: u64,
+    /// Many segments were lost, or losses were more frequent than with reductions.
+    pub rate: u64,
+    /// Losses had become more frequent without reductions, and no queue was visible.
+    pub short_queue: u64,
+    /// Nothing showed that it was another loss.
+    pub unknown: u64,
 }
 
 /// Memory of a shim.
@@ -99,6 +124,13 @@ pub struct Kernel {
 /// Linux's initial slow-start threshold, `TCP_INFINITE_SSTHRESH`.
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
+impl From<LossDecisions> for RefusedUndos {
+    fn from(decisions: LossDecisions) -> Self {
+        let LossDecisions { undone: _, ce, delay, rate, short_queue, unknown } = decisions;
+        Self { ce, delay, rate, short_queue, unknown }
+    }
+}
+
 impl From<KernelTcp> for Kernel {
     fn from(kernel: KernelTcp) -> Self {
         let seconds = |micros: u32| f64::from(micros) / 1e6;
@@ -148,7 +180,10 @@ impl From<ShimSnapshot> for Document {
                 stored_bytes: snapshot.memory.0 as u64,
                 held_bytes: snapshot.memory.1 as u64,
             },
-            counts: snapshot.counts.each().map(named).collect(),
+            counts: ShimCounts {
+                refused: snapshot.counts.loss_decisions.into(),
+                events: snapshot.counts.each().map(named).collect(),
+            },
             driver: snapshot.daemon_counts.named_counts().map(named).collect(),
             unseen: snapshot.unseen.named_counts().map(named).collect(),
             flows: snapshot.flows.into_iter().map(Flow::from).collect(),
@@ -197,7 +232,7 @@ impl Document {
             .into();
         metric("gauge", "flows", "Connections handled, by state.", &flows);
         for (name, help, counts) in [
-            ("events_total", "Events in the shim, by kind.", &self.counts),
+            ("events_total", "Events in the shim, by kind.", &self.counts.events),
             ("driver_total", "Events in the shim's driver, by kind.", &self.driver),
             ("unseen_total", "Packets that bypassed the shim, by kind.", &self.unseen),
         ] {
@@ -207,6 +242,17 @@ impl Document {
                 .collect();
             metric("counter", name, help, &values);
         }
+        let RefusedUndos { ce, delay, rate, short_queue, unknown } = self.counts.refused;
+        let refused = [
+            ("ce", ce),
+            ("delay", delay),
+            ("rate", rate),
+            ("short_queue", short_queue),
+            ("unknown", unknown),
+        ]
+        .map(|(reason, count)| (format!("{{reason=\"{reason}\"}}"), count as f64));
+        let help = "Losses that counted as congestion, by reason.";
+        metric("counter", "refused_total", help, &refused);
         text
     }
 }
@@ -251,7 +297,10 @@ mod test {
             version: String::new(),
             uptime_s: 1.0,
             memory: MemoryUsage { stored_bytes: 0, held_bytes: 0 },
-            counts: driftway_shim::Counts::descriptions().map(named).collect(),
+            counts: ShimCounts {
+                refused: LossDecisions::default().into(),
+                events: driftway_shim::Counts::descriptions().map(named).collect(),
+            },
             driver: driftway_host::DaemonCounts::descriptions().map(named).collect(),
             unseen: driftway_host::UnseenCounts::descriptions().map(named).collect(),
             flows: vec![flow],

@@ -44,7 +44,7 @@ const HEADER: [&str; 9] =
     ["peer", "port", "state", "cwnd", "RTO", "stored", "undos", "outages", "resumed"];
 
 fn table(document: &Document) -> String {
-    let counted = |name: &str| document.counts.get(name).copied().unwrap_or(0);
+    let counted = |name: &str| document.counts.events.get(name).copied().unwrap_or(0);
     let mut text = format!(
         "{}, {} stored, running for {:.0} s: {}, {} survived, {}\n",
         count(document.flows.len() as u64, "flow"),
@@ -84,6 +84,7 @@ fn table(document: &Document) -> String {
     }
     let refused: Vec<_> = document
         .counts
+        .events
         .iter()
         .filter_map(|(name, count)| Some((name.strip_prefix("refused_")?, *count)))
         .filter(|(_, count)| *count > 0)

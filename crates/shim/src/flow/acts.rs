@@ -164,6 +164,9 @@ impl Flow {
         let verdict = self.aid.0.on_up(cx.now, &seen, view);
         self.undo_with_segment = false;
         self.perform_acts(cx, Some(segment));
+        let decisions = self.aid.0.loss_decisions();
+        cx.counts.loss_decisions.add_difference(&self.loss_decisions, &decisions);
+        self.loss_decisions = decisions;
         self.apply_verdict_on_incoming(cx, verdict, segment, &seen, packet);
         verdict
     }
