@@ -3,7 +3,7 @@
 //! t); cuts also over a network built by the kernel alone.
 //!
 //! Started by `make field`; `FIELD_RUNS` is the number of runs (5), an argument selects tables
-//! (`gain`, `cuts`, `harm`, `events`; default: these four). `make field-soak` runs the table `soak`:
+//! (`gain`, `cuts`, `harm`, `neighbours`, `events`; default: these five). `make field-soak` runs the table `soak`:
 //! transfers under every fault, checked byte by byte, `SOAK_BYTES` (10⁹) each; further arguments
 //! select rows (`soak silent killed`). Linux's default congestion control is not used: each row
 //! names its own.
@@ -26,12 +26,14 @@ mod stream_digest;
 mod wired;
 
 mod arms;
+mod bottleneck;
 mod crossing;
 mod emulate;
 mod estimate;
 mod events;
 mod harm;
 mod late;
+mod neighbours;
 mod numbered;
 mod soak;
 
@@ -241,6 +243,9 @@ fn main() -> ExitCode {
     }
     if wanted("harm") {
         harm::table(runs);
+    }
+    if wanted("neighbours") {
+        neighbours::table(runs);
     }
     if wanted("events") {
         events::table(runs);
