@@ -1,24 +1,14 @@
 //! Packets of several segments (segmentation and receive offload) pass the shim as such.
 
-use std::fs;
 use std::net::SocketAddrV4;
 
-use driftway_host::{Namespace, RealClock, ShimSettings};
+use driftway_host::{RealClock, ShimSettings};
 
+use crate::kernel_counters::kernel_counter;
 use crate::pair::{THERE, pair};
 use crate::shimmed::{RunningShim, Transfer, Until};
 
 tests![large_packets_reach_the_receiver_as_such];
-
-/// Packets that the namespace's TCP has received.
-fn packets_received(namespace: &Namespace) -> u64 {
-    let table =
-        namespace.run(|| fs::read_to_string("/proc/thread-self/net/snmp")).unwrap().unwrap();
-    let mut lines = table.lines().filter_map(|line| line.strip_prefix("Tcp: "));
-    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
-    let mut pairs = names.split(' ').zip(values.split(' '));
-    pairs.find(|(name, _)| *name == "InSegs").unwrap().1.parse().unwrap()
-}
 
 /// Packets per megabyte that the receiver's TCP gets over a cable with offload.
 fn packets_per_megabyte(shim_at: Option<usize>) -> f64 {
@@ -30,9 +20,9 @@ fn packets_per_megabyte(shim_at: Option<usize>) -> f64 {
     let until = Until::Bytes(BYTES);
     let transfer = Transfer::between([near, far], to, RealClock::start(), "cubic", until);
     let transfer = transfer.connected();
-    let before = packets_received(far);
+    let before = kernel_counter(far, "Tcp", "InSegs");
     transfer.finish();
-    let packets = packets_received(far) - before;
+    let packets = kernel_counter(far, "Tcp", "InSegs") - before;
     if let Some(shim) = shim {
         let counts = shim.stop().counts;
         assert_eq!(

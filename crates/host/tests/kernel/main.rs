@@ -14,6 +14,8 @@ macro_rules! tests {
 mod agreement;
 mod aids;
 mod application;
+mod both_ends;
+mod clock;
 mod congested;
 mod crowd;
 mod cut_off;
@@ -26,21 +28,27 @@ mod filter;
 mod giving_up;
 mod hangs;
 mod hold_back;
+mod kernel_counters;
 mod large;
 mod loopback;
+mod many;
 mod mobile_host;
 mod namespaces;
 mod no_harm;
 mod on_path;
 mod pair;
 mod peer;
+mod reuse_port;
 mod route_events;
 mod shim_daemon;
 mod shimmed;
 mod stream_digest;
+mod streams;
 mod transfer;
 mod trouble;
 mod unseen;
+mod untouched;
+mod window_scale;
 mod windows;
 mod wired;
 mod wrapping;
@@ -69,6 +77,12 @@ const MODULES: &[&[Test]] = &[
     wrapping::TESTS,
     large::TESTS,
     unseen::TESTS,
+    many::TESTS,
+    both_ends::TESTS,
+    untouched::TESTS,
+    window_scale::TESTS,
+    reuse_port::TESTS,
+    clock::TESTS,
     young::TESTS,
     emulate_lab::TESTS,
     emulate_radio::TESTS,
@@ -86,6 +100,9 @@ const MODULES: &[&[Test]] = &[
 fn main() -> ExitCode {
     if shimmed::is_shim_process() {
         return shimmed::run();
+    }
+    if many::is_part_process() {
+        return many::run_part();
     }
     let trials = MODULES.concat().into_iter().map(|(path, test)| {
         let name = path.trim_start_matches("kernel::");

@@ -1,6 +1,5 @@
 //! Packets that are not intercepted pass unchanged, and are counted.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::UdpSocket;
@@ -19,6 +18,7 @@ use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::TcpFastOpenConnect;
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::kernel_counters::kernel_counter;
 use crate::pair::{DEVICE, HERE, THERE, pair};
 use crate::shimmed::RunningShim;
 use crate::stream_digest::{StreamDigest, pattern};
@@ -244,13 +244,6 @@ fn send(mut stream: TcpStream) -> StreamDigest {
 
 /// TCP segments sent and received by a namespace.
 fn segments(namespace: &Namespace) -> u64 {
-    let read = || fs::read_to_string("/proc/thread-self/net/snmp");
-    let text = namespace.run(read).unwrap().unwrap();
-    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
-    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
-    let counts: BTreeMap<&str, &str> = names.split(' ').zip(values.split(' ')).collect();
-    ["InSegs", "OutSegs", "RetransSegs"]
-        .map(|name| counts[name].parse::<u64>().unwrap())
-        .iter()
-        .sum()
+    let count = |name| kernel_counter(namespace, "Tcp", name);
+    ["InSegs", "OutSegs", "RetransSegs"].map(count).iter().sum()
 }
