@@ -1,6 +1,7 @@
 //! All flows of a host.
 
 mod connection_table;
+mod probe_turns;
 mod ready_queue;
 
 use alloc::boxed::Box;
@@ -21,6 +22,7 @@ use crate::handshake::Handshake;
 use crate::packet::{PacketDestination, Parsed, Segment, parse, parse_headers};
 use crate::pool::BufferPool;
 use connection_table::{ConnectionTable, TableEntry};
+use probe_turns::{Listed, ProbeTurns};
 use ready_queue::ReadyQueue;
 
 /// IP protocol number of TCP.
@@ -59,6 +61,7 @@ pub struct Shim {
     counts: Counts,
     table: ConnectionTable,
     ready: ReadyQueue,
+    turns: ProbeTurns,
     /// A buffer for segments of larger packets.
     piece: Vec<u8>,
 }
@@ -78,6 +81,7 @@ impl Shim {
             counts: Counts::default(),
             table: ConnectionTable::default(),
             ready: ReadyQueue::default(),
+            turns: ProbeTurns::default(),
             piece: Vec::new(),
         }
     }
@@ -239,13 +243,20 @@ impl Shim {
     /// Writes the next packet that the shim sends into `packet`; `None` if there is none now.
     pub fn poll(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<PacketDestination> {
         while let Some(index) = self.ready.next_ready() {
-            let (before, company) = self.count_probing(now, index);
+            let (before, company) = self.probe_turn(index);
+            let (probes, mut sent) = (self.counts.probes, None);
             let (table, mut cx) = self.context(now);
             (cx.probing_before, cx.probing_flows) = (before, company);
-            if let Some(TableEntry::Flow(flow)) = table.get_mut(index)
-                && let Some(to) = flow.poll(&mut cx, packet)
-            {
-                return Some(to);
+            if let Some(TableEntry::Flow(flow)) = table.get_mut(index) {
+                sent = flow.poll(&mut cx, packet);
+                let destination = flow.key.destination.address;
+                self.list_for_probes(index);
+                if self.counts.probes > probes {
+                    self.turns.on_probe(index, destination);
+                }
+            }
+            if sent.is_some() {
+                return sent;
             }
             self.ready.clear_ready();
             let next = match self.table.get(index) {
@@ -310,15 +321,23 @@ impl Shim {
         }
     }
 
-    /// Number of flows that probe the path to the host to which the one at `index` sends a probe
-    /// now: before it, and in all.
-    fn count_probing(&self, now: Instant, index: usize) -> (u64, u64) {
-        let Some(TableEntry::Flow(flow)) = self.table.get(index) else { return (0, 1) };
-        if !flow.is_probe_due(now) {
-            return (0, 1);
+    /// Number of flows that probe the path to the host of the one at `index`: before it, and in all.
+    fn probe_turn(&self, index: usize) -> (u64, u64) {
+        match self.table.get(index) {
+            Some(TableEntry::Flow(flow)) if flow.can_probe() => {
+                self.turns.turn(index, flow.key.destination.address)
+            }
+            _ => (0, 1),
         }
-        let count = |(before, all): (u64, u64), other| (before + u64::from(other < index), all + 1);
-        self.table.probing(flow.key.destination.address).fold((0, 0), count)
+    }
+
+    /// Records whether a flow probes its path.
+    fn list_for_probes(&mut self, index: usize) {
+        if let Some(TableEntry::Flow(flow)) = self.table.get(index) {
+            let (is_disconnected, can_probe) = (flow.is_disconnected(), flow.can_probe());
+            let state = Listed { is_disconnected, can_probe };
+            self.turns.update(index, flow.key.destination.address, state);
+        }
     }
 
     /// Prepares for the end of the shim: everything withheld from the local TCP and from the
@@ -611,17 +630,16 @@ impl Shim {
     /// Queues a changed flow for polling, and lets others probe if its path came back.
     fn mark_changed(&mut self, now: Instant, index: usize) {
         self.ready.mark_ready(index);
+        self.list_for_probes(index);
         let Some(TableEntry::Flow(flow)) = self.table.get_mut(index) else { return };
         if !core::mem::take(&mut flow.path_came_back) {
             return;
         }
         let destination = flow.key.destination.address;
-        for index in self.table.indices() {
+        for index in self.turns.take_waiting(destination) {
             let Some(TableEntry::Flow(flow)) = self.table.get_mut(index) else { continue };
-            if flow.is_disconnected() && flow.key.destination.address == destination {
-                flow.probe_now(now);
-                self.ready.mark_ready(index);
-            }
+            flow.probe_now(now);
+            self.ready.mark_ready(index);
         }
     }
 
@@ -633,6 +651,7 @@ impl Shim {
     fn forget(&mut self, index: usize) {
         if let Some(TableEntry::Flow(mut flow)) = self.table.remove(index) {
             flow.clear(&mut self.pool);
+            self.turns.update(index, flow.key.destination.address, Listed::default());
         }
         self.ready.set_timer(index, None);
     }

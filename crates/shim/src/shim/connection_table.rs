@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use driftway_base::{Duration, FlowKey, Instant, Ipv4Addr};
+use driftway_base::{Duration, FlowKey, Instant};
 
 use crate::flow::Flow;
 use crate::handshake::Handshake;
@@ -47,15 +47,6 @@ impl ConnectionTable {
         self.by_key.iter().filter_map(|(_, index)| match self.get(*index)? {
             TableEntry::Flow(flow) => Some(flow),
             TableEntry::Handshake(_) => None,
-        })
-    }
-    /// Flows that can probe the path to `destination`.
-    pub fn probing(&self, destination: Ipv4Addr) -> impl Iterator<Item = usize> {
-        self.indices().filter(move |index| match self.get(*index) {
-            Some(TableEntry::Flow(flow)) => {
-                flow.can_probe() && flow.key.destination.address == destination
-            }
-            _ => false,
         })
     }
     pub fn indices(&self) -> core::ops::Range<usize> {
