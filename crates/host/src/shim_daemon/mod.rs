@@ -11,6 +11,7 @@ mod carrier_acks;
 mod counters;
 mod dead_man_switch;
 mod inject;
+mod link_reviews;
 mod nflog;
 mod nfnetlink;
 mod nfqueue;

@@ -19,6 +19,7 @@ use netlink_sys::{Socket, protocols::NETLINK_ROUTE};
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv, setsockopt, sockopt::RcvBufForce};
 
+use super::link_reviews::LinkReviews;
 use super::route_changes::RouteChanges;
 use super::route_checker::{ObservedInterfaces, RouteChecker, RouteStatus};
 
@@ -42,8 +43,6 @@ const RECHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Minimum interval between two reviews, with an addition for each flow reviewed, because on some
 /// hosts there are events all the time.
 const REVIEW_INTERVAL: Duration = Duration::from_millis(100);
-/// The same if a link has gone down or come up since, which is rare and what flows wait for.
-const LINK_REVIEW_INTERVAL: Duration = Duration::from_millis(5);
 const REVIEW_INTERVAL_PER_FLOW: Duration = Duration::from_millis(1);
 
 /// Monitor of flows that this host certainly cannot send.
@@ -56,8 +55,8 @@ pub struct RouteMonitor {
     /// Next recheck of unroutable flows, and earliest time of the next review.
     recheck_at: Instant,
     next_review_at: Instant,
-    /// The same after a change of a link.
-    next_link_review_at: Instant,
+    /// Reviews after a change of a link, which is rare and what flows wait for.
+    link_reviews: LinkReviews,
     /// Flows to be asked.
     due: BTreeSet<FlowKey>,
     /// Flows that are being asked, with the ends of their time; and those in order.
@@ -99,7 +98,7 @@ impl RouteMonitor {
             unroutable: BTreeSet::new(),
             recheck_at: Instant::ZERO,
             next_review_at: Instant::ZERO,
-            next_link_review_at: Instant::ZERO,
+            link_reviews: LinkReviews::default(),
             due: BTreeSet::new(),
             asked: BTreeMap::new(),
             deadlines: VecDeque::new(),
@@ -194,8 +193,8 @@ impl RouteMonitor {
         let concerned = self.changes.take_concerned(tracked, uses);
         let until = now + REVIEW_INTERVAL_PER_FLOW.times(concerned.len() as u64);
         self.next_review_at = until + REVIEW_INTERVAL;
-        self.next_link_review_at = until + LINK_REVIEW_INTERVAL;
         self.due.extend(concerned);
+        self.link_reviews.begin(now, self.due.len());
     }
 
     /// Earliest time of the next review of changes.
@@ -203,7 +202,7 @@ impl RouteMonitor {
         if self.changes.is_full() {
             Instant::ZERO
         } else if self.changes.link_changed {
-            self.next_link_review_at
+            self.link_reviews.next_at()
         } else {
             self.next_review_at
         }
@@ -217,7 +216,7 @@ impl RouteMonitor {
 
     /// The next flows to be asked: each is to send a packet that shows its output interface.
     pub fn start_asking(&mut self, now: Instant) -> Vec<FlowKey> {
-        let mut flows = Vec::new();
+        let (mut flows, due) = (Vec::new(), self.due.len());
         while flows.len() < FLOWS_PER_TURN
             && self.asked.len() < ASKED_MAX
             && let Some(flow) = self.due.pop_first()
@@ -229,6 +228,7 @@ impl RouteMonitor {
                 flows.push(flow);
             }
         }
+        self.link_reviews.on_asked(now, due - self.due.len());
         flows
     }
 
