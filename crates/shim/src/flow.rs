@@ -195,8 +195,8 @@ pub(crate) struct Flow {
     /// One past the highest sequence number that the peer has sent.
     pub(super) peer_max: Seq,
     pub(super) rtt: RttEstimator,
-    /// Segments sent before were in flight during a hold: they give no RTT sample (Karn's
-    /// algorithm).
+    /// Segments sent before were in flight during a hold, or as the clock jumped: they give no RTT
+    /// sample (Karn's algorithm).
     pub(super) rtt_valid_from: Instant,
     pub(super) clock: TimestampClock,
     /// The highest TSval of a segment that was sent from within the outstanding data, and one past
@@ -415,7 +415,8 @@ impl Flow {
     }
     /// Takes the RTT sample of the handshake.
     pub fn on_rtt_sample(&mut self, rtt: Duration) {
-        self.rtt.sample(rtt);
+        // It is the only one of the handshake.
+        let _ = self.rtt.sample(rtt);
     }
 
     /// Returns whether a segment that begins at `seq` may be in flight (RFC 5927 §4.1).

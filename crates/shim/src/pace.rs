@@ -5,6 +5,10 @@ use driftway_base::{Duration, Instant, Seq};
 /// RTT assumed before the first sample.
 const INITIAL_RTT: Duration = Duration::from_millis(200);
 
+/// Longest first sample: a SYN is sent again after 1 s, or 3 s by earlier rules (RFC 6298, appendix
+/// A), and then gives none.
+const MAX_FIRST_RTT: Duration = Duration::from_secs(3);
+
 /// Lower bound of Linux for four times RTTVAR.
 const MIN_RTO_VARIATION: Duration = Duration::from_millis(200);
 
@@ -17,7 +21,15 @@ pub(crate) struct RttEstimator {
 }
 
 impl RttEstimator {
-    pub fn sample(&mut self, rtt: Duration) {
+    /// Takes a sample, of a segment that was sent once. One of more than two RTOs (the local TCP
+    /// restarts its timer with each acknowledgment of new data) is hardly of the path: the clock has
+    /// jumped, as that of a virtual machine that was stopped. It counts as two RTOs. Returns whether
+    /// it was shorter; if not, segments sent before it must not give others.
+    #[must_use]
+    pub fn sample(&mut self, rtt: Duration) -> bool {
+        let longest = self.srtt.map_or(MAX_FIRST_RTT, |_| self.rto().times(2));
+        let is_plausible = rtt <= longest;
+        let rtt = rtt.min(longest);
         match self.srtt {
             None => {
                 self.srtt = Some(rtt);
@@ -31,6 +43,7 @@ impl RttEstimator {
                 self.min_rtt = self.min_rtt.min(rtt);
             }
         }
+        is_plausible
     }
     /// SRTT, if there was a sample.
     pub fn srtt(&self) -> Option<Duration> {
@@ -151,11 +164,23 @@ mod test {
     }
 
     #[test]
+    fn a_jump_of_the_clock_is_no_round_trip() {
+        let mut rtt = RttEstimator::default();
+        assert!(!rtt.sample(Duration::from_secs(50_000)));
+        assert_eq!(rtt.srtt(), Some(MAX_FIRST_RTT));
+        let mut rtt = RttEstimator::default();
+        assert!(rtt.sample(MS(40)));
+        assert!(!rtt.sample(Duration::from_secs(50_000)));
+        // An eighth of two RTOs of 240 ms.
+        assert_eq!(rtt.srtt(), Some(MS(35 + 60)));
+    }
+
+    #[test]
     fn round_trips_are_smoothed() {
         let mut rtt = RttEstimator::default();
         assert_eq!(rtt.srtt(), None);
-        rtt.sample(MS(80));
-        rtt.sample(MS(160));
+        assert!(rtt.sample(MS(80)));
+        assert!(rtt.sample(MS(160)));
         assert_eq!((rtt.srtt(), rtt.min_rtt_or_initial()), (Some(MS(90)), MS(80)));
         assert!(rtt.response_timeout() > MS(380));
     }

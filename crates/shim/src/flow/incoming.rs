@@ -132,8 +132,9 @@ impl Flow {
             && self.answers_seen(segment)
             && matches!(self.state, State::Open)
             && !self.is_queueing
+            && !self.rtt.sample(cx.now.since(at))
         {
-            self.rtt.sample(cx.now.since(at));
+            self.rtt_valid_from = cx.now;
         }
         self.rewrite_tsecr(cx, &covered, segment, packet);
         self.congestion_until =
