@@ -19,6 +19,8 @@ pub const UNRELATED: (Ipv4Addr, u8) = (Ipv4Addr::new(203, 0, 113, 0), 24);
 pub const OWN: (Ipv4Addr, u8) = (CROWD[1], 32);
 /// Files that the largest number of connections needs: both ends are in this process.
 const FILES: u64 = 50_000;
+/// Time after which no connection passes by the shim.
+const YOUNG: std::time::Duration = std::time::Duration::from_millis(1100);
 /// Interval of changes: twenty a second.
 const CHANGE_INTERVAL: std::time::Duration = std::time::Duration::from_millis(50);
 
@@ -40,7 +42,8 @@ impl Crowd {
         Ok(Self { host, peers, partner })
     }
 
-    /// Opens connections, which stay idle: as many as this process may have files for.
+    /// Opens connections, which are idle after a byte each, sent when none is young any more, so that
+    /// a shim carries them: as many as this process may have files for.
     pub fn connect(&self, count: usize) -> Vec<[TcpStream; 2]> {
         let (files, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
         let count = count.min(files.saturating_sub(1000) as usize / 2);
@@ -50,7 +53,13 @@ impl Crowd {
             let pair = |_| [TcpStream::connect(to).unwrap(), listener.accept().unwrap().0];
             (0..count).map(pair).collect()
         };
-        self.host.run(open).unwrap()
+        let mut connections: Vec<[TcpStream; 2]> = self.host.run(open).unwrap();
+        thread::sleep(YOUNG);
+        for [near, far] in &mut connections {
+            near.write_all(&[0]).unwrap();
+            far.read_exact(&mut [0]).unwrap();
+        }
+        connections
     }
 
     /// Plugs the cable of the connections in or out.
