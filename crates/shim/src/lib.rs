@@ -83,7 +83,7 @@
 //! | freeze the local TCP with a zero window | with data in flight Linux then counts every further timeout as a new loss, which does harm |
 //! | acknowledge ahead of the peer | the bytes would be lost if the shim went away |
 //! | prevent the timeout itself | this would need a false acknowledgment; the timeout is undone afterwards |
-//! | IPv6, fragments, connections without timestamps or with unknown options (TCP-AO, MD5, MPTCP, Fast Open), connections older than the shim, simultaneous opens | passed untouched, and counted by reason: undoing needs timestamps, and packets that are not fully understood are not edited |
+//! | IPv6, fragments, connections without timestamps or with unknown options (TCP-AO, MD5, MPTCP, Fast Open), connections older than the shim, simultaneous opens | passed untouched, and counted by reason: undoing needs timestamps, and packets that are not fully understood are not edited. A host decides by its own SYN, or by its SYN-ACK and the other's answer: a server carries a connection with MPTCP that it has declined, or with data in the SYN |
 //! | send originals over a path with a smaller MTU | the local TCP resegments them itself (RFC 1191); its new segments are not stored |
 //! | undo the timeout of a segment of one byte, or of a bare FIN | only the whole segment could be acknowledged, which would be an RTT sample as long as the outage |
 //! | show an aid the peer's SYN in a passive open | storing it would be open to SYN floods. So `cwnd-limit` does not know the peer's window scale there, and limits less |

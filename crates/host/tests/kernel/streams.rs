@@ -33,10 +33,13 @@ pub fn connect(
     let to = to.into();
     let connects = || match socket.connect(&to.into()) {
         // A new cable takes up to a second until it has a carrier; until then nobody answers.
-        Err(error) if error.kind() == io::ErrorKind::HostUnreachable => None,
-        connected => Some(connected.unwrap()),
+        Err(error) if error.kind() == io::ErrorKind::HostUnreachable => false,
+        connected => {
+            connected.unwrap();
+            true
+        }
     };
-    (0..3).find_map(|_| connects()).unwrap_or_else(|| panic!("{to} is out of reach"));
+    assert!((0..3).any(|_| connects()), "{to} is out of reach");
     let ends = [TcpStream::from(socket), listener.accept().unwrap().0];
     for end in &ends {
         end.set_read_timeout(Some(PATIENCE)).unwrap();
