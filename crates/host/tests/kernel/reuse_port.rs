@@ -105,7 +105,9 @@ fn listeners_of_one_port() {
         // Of the short ones, those that the outage makes long are carried, too.
         assert!((long..2 * long).contains(&counts.flows), "{stood:?}");
         assert!(stood.unseen.young > 0, "{stood:?}");
-        assert_eq!((counts.tracking_lost, counts.preexisting), (0, 0), "{stood:?}");
+        assert_eq!((counts.tracking_lost, counts.implausible), (0, 0), "{stood:?}");
+        // FINs of short ones, lost in the outage: to the shim those connections are over.
+        assert!(counts.preexisting < counts.intercepted / 100, "{stood:?}");
         assert_eq!(counts.outages, counts.survived, "{stood:?}");
         assert!(stood.flows.is_empty() && stood.memory.0 == 0, "{stood:?}");
     }
