@@ -22,7 +22,7 @@ use crate::handshake::Handshake;
 use crate::packet::{PacketDestination, Parsed, Segment, parse, parse_headers};
 use crate::pool::BufferPool;
 use connection_table::{ConnectionTable, TableEntry};
-use probe_turns::{Listed, ProbeTurns};
+use probe_turns::{PathState, ProbeTurns};
 use ready_queue::ReadyQueue;
 
 /// IP protocol number of TCP.
@@ -335,7 +335,7 @@ impl Shim {
     fn list_for_probes(&mut self, index: usize) {
         if let Some(TableEntry::Flow(flow)) = self.table.get(index) {
             let (is_disconnected, can_probe) = (flow.is_disconnected(), flow.can_probe());
-            let state = Listed { is_disconnected, can_probe };
+            let state = PathState { is_disconnected, can_probe };
             self.turns.update(index, flow.key.destination.address, state);
         }
     }
@@ -651,7 +651,7 @@ impl Shim {
     fn forget(&mut self, index: usize) {
         if let Some(TableEntry::Flow(mut flow)) = self.table.remove(index) {
             flow.clear(&mut self.pool);
-            self.turns.update(index, flow.key.destination.address, Listed::default());
+            self.turns.update(index, flow.key.destination.address, PathState::default());
         }
         self.ready.set_timer(index, None);
     }

@@ -10,7 +10,7 @@ use driftway_base::Ipv4Addr;
 #[derive(Debug, Default)]
 pub(super) struct ProbeTurns {
     hosts: BTreeMap<Ipv4Addr, Host>,
-    listed: Vec<Listed>,
+    states: Vec<PathState>,
 }
 
 #[derive(Debug, Default)]
@@ -22,9 +22,9 @@ struct Host {
     waiting: BTreeSet<usize>,
 }
 
-/// How a flow is listed.
+/// State of a flow, as far as its probes depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Listed {
+pub(super) struct PathState {
     pub is_disconnected: bool,
     /// It has something to probe with, too.
     pub can_probe: bool,
@@ -32,11 +32,11 @@ pub(super) struct Listed {
 
 impl ProbeTurns {
     /// Records the state of a flow.
-    pub fn update(&mut self, index: usize, destination: Ipv4Addr, state: Listed) {
-        if self.listed.len() <= index {
-            self.listed.resize(index + 1, Listed::default());
+    pub fn update(&mut self, index: usize, destination: Ipv4Addr, state: PathState) {
+        if self.states.len() <= index {
+            self.states.resize(index + 1, PathState::default());
         }
-        let Some(listed) = self.listed.get_mut(index) else { return };
+        let Some(listed) = self.states.get_mut(index) else { return };
         let before = core::mem::replace(listed, state);
         if before == state {
             return;
@@ -90,9 +90,9 @@ mod test {
     use super::*;
 
     const HOSTS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
-    const OPEN: Listed = Listed { is_disconnected: false, can_probe: false };
-    const SILENT: Listed = Listed { is_disconnected: true, can_probe: false };
-    const PROBING: Listed = Listed { is_disconnected: true, can_probe: true };
+    const OPEN: PathState = PathState { is_disconnected: false, can_probe: false };
+    const SILENT: PathState = PathState { is_disconnected: true, can_probe: false };
+    const PROBING: PathState = PathState { is_disconnected: true, can_probe: true };
 
     #[test]
     fn one_flow_to_each_host_is_the_first() {
