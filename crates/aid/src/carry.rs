@@ -327,7 +327,7 @@ impl Carry {
 
     /// Returns true if a router on this path marks before it drops, as far as the last losses show.
     fn path_marks(&self) -> bool {
-        self.undone_since_echo.is_some_and(|undone| undone < UNDONE_MAX)
+        self.options.queues_mark || self.undone_since_echo.is_some_and(|undone| undone < UNDONE_MAX)
     }
 
     /// TCP has retransmitted `range`.

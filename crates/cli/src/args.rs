@@ -154,8 +154,8 @@ Where nothing reports an outage and the peer is silent for longer than the losse
 explain, the shim sends probes of its own, at most a twentieth of the bytes that the connection
 carried (--suspect-after). Window reductions after losses without congestion are undone on
 connections that negotiated ECN and timestamps (sysctl net.ipv4.tcp_ecn=1 requests ECN); on others
-only outages are handled. On a path whose full queues drop packets although ECN was negotiated, use
---no-undo-losses.
+only outages are handled. Where no router marks, a trial has to show first that losses do not come
+more often without reductions. --no-undo-losses turns that off.
 
 An aid makes the decisions, the same code that `driftway run` adds to its own TCP: carry, unless
 --aid names another. --cwnd, --no-undo-losses, --suspect-after, --probe-min and --probe-max are

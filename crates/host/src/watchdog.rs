@@ -200,11 +200,11 @@ impl Silence {
     }
 }
 
-/// What the kernel says about the processor time of a process' main thread (proc(5)).
+/// Processor time of a process' main thread, from the kernel (proc(5)).
 #[derive(Debug)]
 struct ProcessorTime {
     /// `schedstat` and `stat` of the thread; `None`: this kernel, or this mount of /proc, does not
-    /// have them, and a process that waits cannot be told from one that hangs.
+    /// have them, and a process that waits cannot be distinguished from one that hangs.
     files: Option<(File, File)>,
     last: SchedStat,
 }
@@ -311,7 +311,7 @@ mod test {
     }
 
     #[test]
-    fn waiting_is_told_from_hanging() {
+    fn waiting_is_distinguished_from_hanging() {
         let before = stat(1000, 500);
         // It sleeps, or is stopped: the sums stand still.
         assert_eq!(waited_ms(before, before, false), 0);

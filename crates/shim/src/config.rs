@@ -14,6 +14,8 @@ pub struct Config {
     pub store: usize,
     /// carry: undo reductions for losses, on flows that have negotiated ECN and timestamps.
     pub undo_losses: bool,
+    /// carry: the routers of the paths are known to mark before they drop.
+    pub queues_mark: bool,
     /// After an outage, first send a synthetic acknowledgment of one byte that the peer has
     /// acknowledged, with the original's timestamp: this undoes the local TCP's timeouts. `false`:
     /// the only synthetic acknowledgment is the one that ends the outage.
@@ -52,6 +54,7 @@ impl Default for Config {
             store_per_flow: 4 << 20,
             store: 64 << 20,
             undo_losses: true,
+            queues_mark: false,
             undo_ack: true,
             cwnd: CwndAfterOutage::Keep,
             hold_back: false,
@@ -70,6 +73,7 @@ impl Config {
     pub fn carry_options(&self) -> CarryOptions {
         CarryOptions {
             undo_losses: self.undo_losses,
+            queues_mark: self.queues_mark,
             cwnd: self.cwnd,
             probe_min: self.probe_min,
             probe_max: self.probe_max,

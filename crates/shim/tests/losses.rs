@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::timeline::{Offers, TestSegment, Timeline, ack, nth_segment};
+use common::timeline::{Offers, TestSegment, Timeline, ack, config, nth_segment};
 use driftway_shim::{Config, PacketAction};
 use driftway_wire::TcpFlags;
 
@@ -115,7 +115,7 @@ fn a_repeated_echo_is_the_same_congestion() {
 #[test]
 fn heavy_loss_is_congestion_unless_the_path_is_known_to_mark() {
     for marked in [false, true] {
-        let mut line = Timeline::established();
+        let mut line = Timeline::established_by(Config { queues_mark: false, ..config() });
         line.at(200);
         line.sends(0..2);
         line.at(300);

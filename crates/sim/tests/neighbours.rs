@@ -1,5 +1,5 @@
-//! What a flow with carry leaves to a plain neighbour at a queue that does not mark, although both ends have
-//! negotiated ECN, and what it gains where losses are not congestion.
+//! The share that a flow with carry leaves to a plain neighbour at a queue that does not mark, although both
+//! ends have negotiated ECN, and its gain where losses are not congestion.
 
 mod common;
 

@@ -21,6 +21,13 @@ impl AidOptions for CarryOptions {
             field: OptionField::Flag(|o| &mut o.undo_losses),
         },
         AidOption {
+            name: "queues_mark",
+            about: "The routers of the path are known to mark before they drop (ECN): losses without \
+                an echo of congestion are undone at once. Without this knowledge a trial has to \
+                show first that they are not congestion.",
+            field: OptionField::Flag(|o| &mut o.queues_mark),
+        },
+        AidOption {
             name: "cwnd",
             about: "Congestion window after an outage.",
             field: OptionField::Choice(&[

@@ -45,7 +45,7 @@ const EPISODES_MARGIN: u64 = 4;
 /// 1 in fixed-point arithmetic.
 const ONE: u64 = 1 << 20;
 
-/// What the rate of loss episodes shows.
+/// Conclusion from the rate of loss episodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TrialVerdict {
     /// The reduction may be undone.

@@ -17,6 +17,9 @@ pub enum CwndAfterOutage {
 pub struct CarryOptions {
     /// Undo window reductions for losses, if ECN is in use.
     pub undo_losses: bool,
+    /// The routers of the path are known to mark before they drop: losses without an echo of congestion are
+    /// undone at once. Otherwise that has to be observed, or a trial has to show that losses are not congestion.
+    pub queues_mark: bool,
     /// Congestion window after an outage.
     pub cwnd: CwndAfterOutage,
     /// Minimum probe interval; otherwise it is one RTT.
@@ -44,6 +47,7 @@ impl Default for CarryOptions {
     fn default() -> Self {
         Self {
             undo_losses: true,
+            queues_mark: false,
             cwnd: CwndAfterOutage::Keep,
             probe_min: Duration::from_millis(50),
             probe_max: Duration::from_secs(1),

@@ -28,7 +28,7 @@ const VISIBLE_DIVISOR: u64 = 8;
 /// A queue, as the last round-trip times show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ObservedQueue {
-    /// A queue that cannot be told from none.
+    /// A queue that cannot be distinguished from none.
     Invisible,
     /// A visible queue.
     Visible,
@@ -113,7 +113,7 @@ impl QueueDelay {
         *present = Some(present.map_or(rtt, |shortest| shortest.min(rtt)));
     }
 
-    /// What the last RTTs show; `None` if there was none.
+    /// The queue that the last RTTs show; `None` if there was none.
     pub fn observed(&self) -> Option<ObservedQueue> {
         let least = self.min_rtt?;
         let shortest = self.shortest.into_iter().flatten().min()?;

@@ -206,7 +206,6 @@ fn a_loss_without_a_visible_queue_is_undone_on_trial() {
     }
 }
 
-/// What is not known to be another loss is congestion.
 #[test]
 fn a_loss_is_congestion_before_any_trial() {
     let mut line = ten_sent();
@@ -634,6 +633,7 @@ fn data_is_delivered_soon_after_the_path_works() {
             probe_max: random_duration(random, 500, 5_000),
             probe_fast: random_duration(random, 1, 20_000),
             suspect_after: if random_flag(random) { 2 } else { CarryOptions::NEVER },
+            queues_mark: random_flag(random),
         };
         (Carry::new(options), options.probe_max)
     });

@@ -117,7 +117,15 @@ mod test {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::shim::document::{Kernel, MemoryUsage};
+    use crate::shim::document::{Kernel, MemoryUsage, ShimCounts};
+
+    fn counts(events: &[(&str, u64)]) -> ShimCounts {
+        let decisions = driftway_shim::LossDecisions { short_queue: 3, ..Default::default() };
+        ShimCounts {
+            refused: decisions.into(),
+            events: events.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect(),
+        }
+    }
 
     #[test]
     fn the_widest_table_fits() {
@@ -150,14 +158,11 @@ mod test {
             version: String::new(),
             uptime_s: 123_456.0,
             memory: MemoryUsage { stored_bytes: 123_456_789, held_bytes: 123_456_789 },
-            counts: BTreeMap::from(
-                [
-                    ("preexisting", 123_456_789_012),
-                    ("refused_limit_cwnd", 12),
-                    ("refused_set_timeout_response", 3),
-                ]
-                .map(|(name, count)| (name.to_owned(), count)),
-            ),
+            counts: counts(&[
+                ("preexisting", 123_456_789_012),
+                ("refused_limit_cwnd", 12),
+                ("refused_set_timeout_response", 3),
+            ]),
             driver: BTreeMap::new(),
             unseen: BTreeMap::from([("fragments_out".to_owned(), 123_456_789_012)]),
             flows: vec![flow],
@@ -177,12 +182,13 @@ mod test {
             version: String::new(),
             uptime_s: 1.5,
             memory: MemoryUsage { stored_bytes: 2, held_bytes: 3 },
-            counts: BTreeMap::from([("outages".to_owned(), 4)]),
+            counts: counts(&[("outages", 4)]),
             driver: BTreeMap::from([("sent".to_owned(), 5)]),
             unseen: BTreeMap::from([("udp".to_owned(), 6)]),
             flows: Vec::new(),
         };
         let text = document.metrics();
+        assert!(text.contains("driftway_shim_refused_total{reason=\"short_queue\"} 3\n"), "{text}");
         assert!(text.contains("# TYPE driftway_shim_events_total counter\n"), "{text}");
         assert!(text.contains("driftway_shim_events_total{kind=\"outages\"} 4\n"), "{text}");
         assert!(text.contains("driftway_shim_unseen_total{kind=\"udp\"} 6\n"), "{text}");

@@ -17,18 +17,21 @@ const TO: Duration = Duration::from_secs(33);
 /// Runs at the same time: more would measure this machine.
 const AT_ONCE: usize = 2;
 
-/// What is below the first host's TCP.
+/// The layer below the first host's TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Below {
     Nothing,
-    Shim { undo_losses: bool },
+    Shim { undo_losses: bool, queues_mark: bool },
 }
 
-const ARMS: [(&str, Below); 3] = [
+type Arm = (&'static str, Below);
+const ARMS: [Arm; 3] = [
     ("plain", Below::Nothing),
-    ("shim", Below::Shim { undo_losses: true }),
-    ("--no-undo-losses", Below::Shim { undo_losses: false }),
+    ("shim", Below::Shim { undo_losses: true, queues_mark: false }),
+    ("--no-undo-losses", Below::Shim { undo_losses: false, queues_mark: false }),
 ];
+/// The shim of an operator who knows that queues mark.
+const KNOWN_TO_MARK: Arm = ("queues_mark", Below::Shim { undo_losses: true, queues_mark: true });
 
 /// One shared bottleneck.
 #[derive(Clone, Copy, Debug)]
@@ -67,11 +70,11 @@ pub fn table(runs: u64) {
                 let name = format!("{mbps} Mbit/s, {queue} BDP, {neighbour}");
                 let case =
                     Case { bottleneck: network(mbps, queue, false), neighbour: Some(neighbour) };
-                rows(&name, case, runs);
+                rows(&name, case, &ARMS, runs);
             }
             let name = format!("{mbps} Mbit/s, marks, {neighbour}");
             let case = Case { bottleneck: network(mbps, 1.0, true), neighbour: Some(neighbour) };
-            rows(&name, case, runs);
+            rows(&name, case, &ARMS, runs);
         }
     }
     println!("\nAlone, 40 ms, 1 % of packets lost, ECN agreed");
@@ -79,7 +82,8 @@ pub fn table(runs: u64) {
     for (queue, marks) in [(1.0, false), (1.0, true)] {
         let bottleneck = Bottleneck { loss: 0.01, ..network(10, queue, marks) };
         let name = if marks { "10 Mbit/s, marks" } else { "10 Mbit/s, 1 BDP" };
-        rows(name, Case { bottleneck, neighbour: None }, runs);
+        let arms = [ARMS[0], ARMS[1], KNOWN_TO_MARK];
+        rows(name, Case { bottleneck, neighbour: None }, &arms[..if marks { 3 } else { 2 }], runs);
     }
     println!("\nTwo plain hosts in step, 40 Mbit/s, 0.1 BDP: the first one's path longer by");
     heading();
@@ -99,9 +103,9 @@ fn heading() {
     );
 }
 
-fn rows(name: &str, case: Case, runs: u64) {
-    let results = measure(case, &ARMS, runs);
-    for ((arm, _), result) in ARMS.iter().zip(&results) {
+fn rows(name: &str, case: Case, arms: &[Arm], runs: u64) {
+    let results = measure(case, arms, runs);
+    for ((arm, _), result) in arms.iter().zip(&results) {
         row(name, arm, result, &results[0]);
     }
 }
@@ -126,7 +130,7 @@ fn row(name: &str, arm: &str, result: &[Shares], plain: &[Shares]) {
 }
 
 /// All runs of some arms, with the arms of a seed at the same time.
-fn measure(case: Case, arms: &[(&str, Below)], runs: u64) -> Vec<Vec<Shares>> {
+fn measure(case: Case, arms: &[Arm], runs: u64) -> Vec<Vec<Shares>> {
     let mut results = vec![Vec::new(); arms.len()];
     let seeds: Vec<u64> = (1..=runs).collect();
     for seeds in seeds.chunks(AT_ONCE) {
@@ -154,9 +158,10 @@ fn share(case: Case, below: Below, seed: u64) -> Shares {
         .expect("the requirements are met");
     let shim = match below {
         Below::Nothing => None,
-        Below::Shim { undo_losses } => {
+        Below::Shim { undo_losses, queues_mark } => {
             let mut settings = ShimSettings::default();
             settings.config.undo_losses = undo_losses;
+            settings.config.queues_mark = queues_mark;
             Some(RunningShim::start(&net.senders[0], &settings))
         }
     };

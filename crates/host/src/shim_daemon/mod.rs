@@ -56,7 +56,7 @@ use inject::Injector;
 use nflog::NfLog;
 use nfqueue::{HOOK_LOCAL_OUT, HOOK_POST_ROUTING, NfQueue, QueuedPacket};
 use parked::ParkedPackets;
-use path_log::PathLog;
+use path_log::{PathLog, format_flow};
 use route_checker::RouteStatus;
 use route_monitor::RouteMonitor;
 use rules::Rules;
@@ -673,11 +673,6 @@ fn headers(packet: &[u8]) -> [u8; MAX_HEADERS_LEN] {
     let mut headers = [0; MAX_HEADERS_LEN];
     headers.iter_mut().zip(packet).for_each(|(to, from)| *to = *from);
     headers
-}
-
-/// Both endpoints of a flow, for logs.
-fn format_flow(FlowKey { source, destination }: FlowKey) -> String {
-    format!("{}:{} {}:{}", source.address, source.port, destination.address, destination.port)
 }
 
 /// Reasons for a wake-up besides packets and timers.

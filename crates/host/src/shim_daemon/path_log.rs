@@ -4,8 +4,6 @@ use driftway_base::{Duration, FlowKey, Instant};
 use driftway_shim::{Counts, Shim};
 use tracing::{Level, debug, enabled, info};
 
-use super::format_flow;
-
 /// Time for which changes are collected.
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -87,4 +85,9 @@ impl PathLog {
             }
         }
     }
+}
+
+/// Both endpoints of a flow, for logs.
+pub fn format_flow(FlowKey { source, destination }: FlowKey) -> String {
+    format!("{}:{} {}:{}", source.address, source.port, destination.address, destination.port)
 }

@@ -18,7 +18,7 @@ use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage};
 const PREFIXES_MAX: usize = 4096;
 const PREFIX_LEN_MAX: u8 = 32;
 
-/// What has changed since the last review.
+/// Changes since the last review.
 #[derive(Debug, Default)]
 pub struct RouteChanges {
     links: LinkStates,

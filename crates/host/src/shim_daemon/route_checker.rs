@@ -110,7 +110,7 @@ impl AsFd for RouteChecker {
     }
 }
 
-/// What the kernel has answered during one check: many flows use few interfaces.
+/// The kernel's answers during one check: many flows use few interfaces.
 #[derive(Default)]
 struct HostState {
     links: BTreeMap<u32, bool>,

@@ -146,7 +146,7 @@ impl Crowd {
     }
 }
 
-/// What changes.
+/// The kind of change.
 #[derive(Clone, Copy, Debug)]
 pub enum Change {
     #[allow(dead_code, reason = "the bench compares with it")]

@@ -85,9 +85,12 @@ fn with_losses(congestion_control: &'static str, seed: u64) -> [u64; 2] {
     let end = Instant::ZERO + secs(6);
     let arms = [false, true].map(|shimmed| {
         let lossy = lossy.clone();
+        // Too short for a trial to show it.
+        let mut settings = ShimSettings::default();
+        settings.config.queues_mark = true;
         thread::spawn(move || {
             let path = RunningPath::start(&lossy, seed, true);
-            let shim = shimmed.then(|| RunningShim::start(path.near(), &ShimSettings::default()));
+            let shim = shimmed.then(|| RunningShim::start(path.near(), &settings));
             let transfer = Transfer::start(&path, congestion_control, Until::Time(end));
             let arrived = transfer.finish();
             if let Some(shim) = shim {

@@ -38,7 +38,7 @@ fn shims(ends: &[Namespace; 2]) -> [RunningShim; 2] {
     [0, 1].map(|end| RunningShim::start(&ends[end], &ShimSettings::default()))
 }
 
-/// What is not carried takes as long as without a shim. Other work on the machine hits one arm more
+/// A connection that is not carried takes as long as without a shim. Other work on the machine hits one arm more
 /// than the other.
 fn assert_as_fast(shimmed: Duration, plain: Duration) {
     assert!(shimmed <= 2 * plain + Duration::from_secs(2), "{shimmed:?}, else {plain:?}");

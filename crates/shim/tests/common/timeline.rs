@@ -201,7 +201,7 @@ pub fn show(bytes: &[u8]) -> String {
 
 /// The default configuration, but with one probe in two RTTs, for shorter traces.
 pub fn config() -> Config {
-    Config { probe_min: Duration::from_millis(2 * RTT), ..Config::default() }
+    Config { probe_min: Duration::from_millis(2 * RTT), queues_mark: true, ..Config::default() }
 }
 
 pub struct Timeline {
