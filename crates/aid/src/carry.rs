@@ -276,7 +276,10 @@ impl Carry {
             return None;
         }
         let heavy = self.loss_estimate.exceeds(HEAVY_LOSS_MIN_SEGMENTS, HEAVY_LOSS_DIVISOR);
-        if heavy || loss.is_heavy() { Some(Congestion::LossRate) } else { loss.congestion }
+        if heavy || loss.is_heavy() {
+            return Some(Congestion::LossRate);
+        }
+        loss.congestion.filter(|_| !self.options.queues_mark)
     }
 
     /// A loss episode begins with so much data in flight (bytes): what the path shows of congestion.
@@ -325,7 +328,7 @@ impl Carry {
         *count += 1;
     }
 
-    /// Returns true if a router on this path marks before it drops, as far as the last losses show.
+    /// Returns true if a router on this path was seen to mark before it drops, not long ago.
     fn path_marks(&self) -> bool {
         self.options.queues_mark || self.undone_since_echo.is_some_and(|undone| undone < UNDONE_MAX)
     }

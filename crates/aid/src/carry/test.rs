@@ -633,7 +633,9 @@ fn data_is_delivered_soon_after_the_path_works() {
             probe_max: random_duration(random, 500, 5_000),
             probe_fast: random_duration(random, 1, 20_000),
             suspect_after: if random_flag(random) { 2 } else { CarryOptions::NEVER },
-            queues_mark: random_flag(random),
+            // A window that is kept at once lets this Reno lose several segments of one flight, which takes it
+            // a timeout each.
+            queues_mark: false,
         };
         (Carry::new(options), options.probe_max)
     });
