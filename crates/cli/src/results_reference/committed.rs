@@ -66,6 +66,7 @@ impl Committed {
 
     fn check_object(&self, anchor: &str, path: &str, object: &Value, missing: &mut Vec<String>) {
         for (key, value) in object.as_object().into_iter().flatten() {
+            let parent = path;
             let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             let mut rows = self.rows(anchor).iter();
             match rows.find(|row| row.first().is_some_and(|cell| cell.trim_matches('`') == path)) {
@@ -75,9 +76,20 @@ impl Committed {
                         self.check_keys(linked(&row[2]), value, missing);
                     }
                 }
+                None if self.lists_key(anchor, parent, key) => {}
                 None => missing.push(format!("{anchor}: {path}")),
             }
         }
+    }
+
+    /// Returns true if the description of an object links to a section that lists this key.
+    fn lists_key(&self, anchor: &str, object: &str, key: &str) -> bool {
+        let is = |cell: Option<&String>, name: &str| {
+            cell.is_some_and(|cell| cell.trim_matches('`') == name)
+        };
+        let row = self.rows(anchor).iter().find(|row| is(row.first(), object));
+        let link = row.and_then(|row| linked(row.get(2)?));
+        link.is_some_and(|link| self.rows(link).iter().any(|row| is(row.first(), key)))
     }
 
     /// Finds the keys of a map that the section which lists them lacks.

@@ -290,7 +290,7 @@ fn names(out: &mut String) {
     );
 }
 
-/// Links the fields that are maps to the tables of their keys.
+/// Links the fields that are maps, or objects with further keys, to the tables of these keys.
 fn link_names(text: &str) -> String {
     let links = [
         ("drops", ", by reason", "reasons-of-dropped-packets"),
@@ -302,7 +302,9 @@ fn link_names(text: &str) -> String {
         ("unseen", "by name", "packets-that-the-shim-does-not-see"),
     ];
     let line = |line: &str| {
-        let field = line.split("` | map of ").next().filter(|field| field.len() < line.len());
+        let field = ["` | map of ", "` | object | "]
+            .iter()
+            .find_map(|kind| line.split_once(kind).map(|(field, _)| field));
         let field = field.and_then(|field| field.rsplit(['.', '`']).next());
         let found = links.iter().find(|(name, ..)| Some(*name) == field);
         match found {

@@ -23,7 +23,7 @@ pub struct Document {
     pub uptime_s: f64,
     /// Memory for stored packets.
     pub memory: MemoryUsage,
-    /// Counters of the shim.
+    /// Counters of the shim, by name.
     pub counts: ShimCounts,
     /// Counters of the shim's driver, by name.
     pub driver: BTreeMap<String, u64>,
