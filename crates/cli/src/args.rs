@@ -175,9 +175,9 @@ its process. If the shim hangs or is stopped, a second process, the watchdog, ki
 if that fails, new packets pass after one second. The service manager should then restart the shim
 (dist/driftway-shim.service). Connections older than the shim, IPv6, UDP, and segments with unknown
 TCP options pass untouched, and so does every connection until it is a second old or has carried 16
-KiB: `driftway shim status` lists it from then on. A watchdog that ends is replaced after a second or
-more; if both processes hang at once, connections with packets in the queue wait for `driftway shim
-stop`.
+KiB: `driftway shim status` lists it from then on. A watchdog that ends is replaced after a second
+or more; if both processes hang at once, connections with packets in the queue wait for `driftway
+shim stop`.
 
 The shim needs CAP_NET_ADMIN and CAP_NET_RAW to start, and keeps only the first of them. Started as
 root, with CAP_SETUID and CAP_SETGID, it changes to the user `driftway` or, if there is none, to a
