@@ -284,19 +284,16 @@ impl Carry {
 
     /// A loss episode begins with so much data in flight (bytes): what the path shows of congestion.
     fn on_episode(&mut self, flight_size: u32) -> Option<Congestion> {
-        let verdict = self.trial.on_episode(flight_size);
-        match (self.queue.observed(), verdict) {
-            (Some(ObservedQueue::Visible | ObservedQueue::Evident), _) => {
-                Some(Congestion::QueueDelay)
-            }
-            (Some(ObservedQueue::Invisible), TrialVerdict::Undo) => None,
-            (Some(ObservedQueue::Invisible), TrialVerdict::MoreLosses) => {
-                Some(Congestion::LossRate)
-            }
-            (Some(ObservedQueue::Invisible), TrialVerdict::ShortQueue) => {
-                Some(Congestion::ShortQueue)
-            }
-            (None, _) | (_, TrialVerdict::Unknown) => Some(Congestion::Unknown),
+        let Some(queue) = self.queue.observed() else { return Some(Congestion::Unknown) };
+        let verdict = self.trial.on_episode(flight_size, queue >= ObservedQueue::Visible);
+        let limit =
+            if self.trial.is_proven() { ObservedQueue::Long } else { ObservedQueue::Visible };
+        match verdict {
+            _ if queue >= limit => Some(Congestion::QueueDelay),
+            TrialVerdict::Undo => None,
+            TrialVerdict::MoreLosses => Some(Congestion::LossRate),
+            TrialVerdict::ShortQueue => Some(Congestion::ShortQueue),
+            TrialVerdict::Unknown => Some(Congestion::Unknown),
         }
     }
 
@@ -344,7 +341,12 @@ impl Carry {
         let outstanding = view.outstanding().unwrap_or(range);
         self.queue.on_resent(range.start);
         let mut loss = match self.loss {
-            Some(loss) => loss,
+            Some(mut loss) => {
+                if self.trial.on_further_loss(loss.resent_segments + 1) {
+                    loss.congestion = loss.congestion.or(Some(Congestion::LossRate));
+                }
+                loss
+            }
             None => LossEpisode {
                 started_at: now,
                 until: outstanding.end,
@@ -391,7 +393,7 @@ impl Carry {
         self.delivery_estimate.on_acknowledged(now, ack.since(una));
         let mss = view.mss.value().unwrap_or(ASSUMED_MSS).max(1);
         let segments = u64::from(ack.since(una).div_ceil(mss));
-        let is_evident = self.queue.observed() == Some(ObservedQueue::Evident);
+        let is_evident = self.queue.observed() >= Some(ObservedQueue::Evident);
         self.trial.on_acknowledged(segments, is_evident);
         // State of the old path is not restored.
         let anew = cx.state() == State::Resuming && self.options.cwnd == CwndAfterOutage::Reset;

@@ -12,8 +12,10 @@
 //! distance.
 //!
 //! Where the queue is short, or many connections share it, that shows late. But a path that is not congested
-//! has room: the window grows while reductions are undone, and at last a queue is evident. A trial that
-//! shows neither ends soon.
+//! has room: the window grows while reductions are undone, and at last a queue is visible. A trial that
+//! shows neither ends soon. One that undoes many losses, few of them with a visible queue, until the
+//! window has doubled or a queue is visible, has proven that losses do not depend on the rate: RED and CoDel
+//! drop by chance, too, but with a queue. After that only a long queue counts.
 
 /// Loss episodes for which reductions are respected before the first trial.
 const EPISODES_MIN: u32 = 8;
@@ -23,11 +25,16 @@ const EPISODES_MAX: u32 = 512;
 const EPISODES_FACTOR: u32 = 4;
 
 /// Reductions that are undone without an evident queue, and without growth of the data in flight by a quarter,
-/// before a trial ends: as long as none was in it, and later. With one loss in a hundred segments,
+/// before a trial ends: as long as nothing is proven, and later. With one loss in a hundred segments,
 /// a window of up to some forty segments grows by more.
 const UNDONE_FIRST_MAX: u32 = 8;
 pub(super) const UNDONE_MAX: u32 = 64;
 const GROWTH_DIVISOR: u32 = 4;
+
+/// Reductions undone without a visible queue that prove losses to be independent of the rate, and how many of
+/// them one loss with a visible queue cancels.
+const PROVEN_MIN: u32 = 8;
+const VISIBLE_COST: u32 = 2;
 
 /// Distances (in segments) between episodes are irregular if the mean of their squares is at least 7/5 of the
 /// square of their mean. It is twice that square if episodes occur by chance, and 13/12 for distances that are
@@ -35,11 +42,14 @@ const GROWTH_DIVISOR: u32 = 4;
 const IRREGULAR: (u64, u64) = (7, 5);
 
 /// A trial fails when there were `EXCESS_MAX` more episodes than at `RATE_FACTOR` times the previous rate,
-/// since any time during the trial (a cumulative sum test), and `EXCESS_FIRST_MAX` more as long as no queue
-/// was evident. Where each round trip has an episode, that happens after three of them.
+/// since any time during the trial (a cumulative sum test), and `EXCESS_FIRST_MAX` more as long as nothing is
+/// proven. Where each round trip has an episode, that happens after three of them.
 const RATE_FACTOR: u64 = 3;
 const EXCESS_MAX: u64 = 4 * ONE;
 const EXCESS_FIRST_MAX: u64 = 2 * ONE;
+/// Segments of an episode, beyond which each counts as a further episode as long as nothing is proven: TCP sends
+/// a burst when a reduction is undone, and a short queue drops most of it.
+const LOST_MAX: u32 = 2;
 /// Episodes added to those that were counted: eight may be few by chance.
 const EPISODES_MARGIN: u64 = 4;
 /// 1 in fixed-point arithmetic.
@@ -81,9 +91,12 @@ struct Trial {
     excess: u64,
     /// Reductions undone since a queue was evident or the data in flight has grown.
     undone: u32,
-    /// Data in flight then (bytes).
+    /// Data in flight then, and at the first episode (bytes).
     flight_size: u32,
-    has_seen_queue: bool,
+    first_flight_size: u32,
+    /// Reductions undone without a visible queue, less `VISIBLE_COST` for each loss with one.
+    undone_without_queue: u32,
+    is_proven: bool,
 }
 
 impl Default for LossTrial {
@@ -100,9 +113,36 @@ impl Default for LossTrial {
     }
 }
 
+impl Trial {
+    /// A loss episode begins.
+    fn on_episode(&mut self, flight_size: u32, is_visible: bool) {
+        self.excess = self.excess.saturating_add(ONE);
+        if self.first_flight_size == 0 {
+            self.first_flight_size = flight_size;
+        }
+        let has_doubled = flight_size / 2 >= self.first_flight_size;
+        let many = self.undone_without_queue >= PROVEN_MIN;
+        self.is_proven |= many && (has_doubled || is_visible);
+        if is_visible {
+            self.undone_without_queue = self.undone_without_queue.saturating_sub(VISIBLE_COST);
+        }
+        if flight_size > self.flight_size.saturating_add(self.flight_size / GROWTH_DIVISOR) {
+            (self.undone, self.flight_size) = (0, flight_size);
+        }
+    }
+
+    fn excess_max(&self) -> u64 {
+        if self.is_proven { EXCESS_MAX } else { EXCESS_FIRST_MAX }
+    }
+
+    fn undone_max(&self) -> u32 {
+        if self.is_proven { UNDONE_MAX } else { UNDONE_FIRST_MAX }
+    }
+}
+
 impl LossTrial {
-    /// The peer has acknowledged this many segments more; `queue` is true if a queue is evident.
-    pub fn on_acknowledged(&mut self, segments: u64, queue: bool) {
+    /// The peer has acknowledged this many segments more; `is_evident` is true if a queue is evident.
+    pub fn on_acknowledged(&mut self, segments: u64, is_evident: bool) {
         match &mut self.trial {
             // Before the first episode there is no distance; slow start ends with it.
             None if self.episodes == 0 => {}
@@ -115,17 +155,18 @@ impl LossTrial {
                     .checked_div(self.segments)
                     .unwrap_or(0);
                 trial.excess = trial.excess.saturating_sub(permitted);
-                if queue && trial.flight_size > 0 {
-                    // There was room for the window: the losses before were not congestion.
-                    (trial.undone, trial.has_seen_queue) = (0, true);
+                if is_evident {
+                    trial.undone = 0;
+                }
+                if trial.is_proven {
                     self.wanted = EPISODES_MIN;
                 }
             }
         }
     }
 
-    /// A loss episode begins with so much data in flight (bytes).
-    pub fn on_episode(&mut self, flight_size: u32) -> TrialVerdict {
+    /// A loss episode begins with so much data in flight (bytes); `is_visible` is true if a queue is visible.
+    pub fn on_episode(&mut self, flight_size: u32, is_visible: bool) -> TrialVerdict {
         let Some(trial) = &mut self.trial else {
             self.episodes = self.episodes.saturating_add(1);
             self.segments = self.segments.saturating_add(self.distance);
@@ -137,31 +178,45 @@ impl LossTrial {
             }
             return if self.has_failed { TrialVerdict::ShortQueue } else { TrialVerdict::Unknown };
         };
-        trial.excess = trial.excess.saturating_add(ONE);
-        let (excess_max, undone_max) = if trial.has_seen_queue {
-            (EXCESS_MAX, UNDONE_MAX)
-        } else {
-            (EXCESS_FIRST_MAX, UNDONE_FIRST_MAX)
-        };
-        if flight_size > trial.flight_size.saturating_add(trial.flight_size / GROWTH_DIVISOR) {
-            (trial.undone, trial.flight_size) = (0, flight_size);
-        }
-        if trial.excess > excess_max {
+        trial.on_episode(flight_size, is_visible);
+        if trial.excess > trial.excess_max() {
             self.end_trial(true);
             return TrialVerdict::MoreLosses;
         }
-        if trial.undone >= undone_max {
+        if trial.undone >= trial.undone_max() {
             self.end_trial(false);
             return TrialVerdict::Unknown;
         }
         TrialVerdict::Undo
     }
 
+    /// The last episode has lost so many segments until now. Returns true if the trial fails.
+    pub fn on_further_loss(&mut self, lost: u32) -> bool {
+        let Some(trial) = self.trial.as_mut().filter(|trial| !trial.is_proven) else {
+            return false;
+        };
+        if lost <= LOST_MAX {
+            return false;
+        }
+        trial.excess = trial.excess.saturating_add(ONE);
+        let has_failed = trial.excess > trial.excess_max();
+        if has_failed {
+            self.end_trial(true);
+        }
+        has_failed
+    }
+
     /// A reduction has been undone.
     pub fn on_undone(&mut self) {
         if let Some(trial) = &mut self.trial {
             trial.undone = trial.undone.saturating_add(1);
+            trial.undone_without_queue = trial.undone_without_queue.saturating_add(1);
         }
+    }
+
+    /// Returns true if losses were shown to be independent of the rate.
+    pub fn is_proven(&self) -> bool {
+        self.trial.is_some_and(|trial| trial.is_proven)
     }
 
     fn is_irregular(&self) -> bool {
@@ -191,7 +246,7 @@ mod test {
             // One in four distances is long.
             let segments = if n % 4 == 0 { 3 * segments } else { segments / 3 };
             trial.on_acknowledged(segments, false);
-            let undo = trial.on_episode(flight) == TrialVerdict::Undo;
+            let undo = trial.on_episode(flight, false) == TrialVerdict::Undo;
             if undo {
                 trial.on_undone();
             }
@@ -211,8 +266,8 @@ mod test {
     fn undoing_goes_on_while_the_window_grows_or_a_queue_is_evident_at_times() {
         let mut trial = LossTrial::default();
         episodes(&mut trial, 8, 100, FLIGHT);
-        for flight in [FLIGHT, FLIGHT * 13 / 10, FLIGHT * 18 / 10] {
-            assert_eq!(episodes(&mut trial, 7, 100, flight), 7);
+        for tenths in [10, 13, 17, 22] {
+            assert_eq!(episodes(&mut trial, 7, 100, FLIGHT * tenths / 10), 7);
         }
         for _ in 0..100 {
             trial.on_acknowledged(1, true);
@@ -220,6 +275,36 @@ mod test {
         }
         // Without either it ends, and others follow after 8, 32, 128 and 512 episodes.
         assert_eq!(episodes(&mut trial, 800, 100, FLIGHT), UNDONE_MAX - 50 + 3 * UNDONE_FIRST_MAX);
+    }
+
+    #[test]
+    fn many_losses_without_a_visible_queue_are_a_proof_once_there_was_room() {
+        let mut trial = LossTrial::default();
+        episodes(&mut trial, 8, 100, FLIGHT);
+        let mut after = |visible: u32, invisible: u32, flight: u32| {
+            for n in 0..visible + invisible {
+                trial.on_acknowledged(200, false);
+                if trial.on_episode(flight, n < visible) == TrialVerdict::Undo && n >= visible {
+                    trial.on_undone();
+                }
+            }
+            trial.is_proven()
+        };
+        // Without growth or a queue; with as many losses in a visible queue.
+        assert!(!after(0, 7, FLIGHT));
+        assert!(!after(7, 7, FLIGHT * 3 / 2));
+        assert!(!after(1, 3, FLIGHT * 19 / 10));
+        assert!(after(0, 1, FLIGHT * 2));
+    }
+
+    /// The burst that TCP sends when a reduction is undone overflows a short queue.
+    #[test]
+    fn a_trial_that_loses_a_burst_fails_at_once() {
+        let mut trial = LossTrial::default();
+        episodes(&mut trial, 8, 100, FLIGHT);
+        assert_eq!(trial.on_episode(FLIGHT, false), TrialVerdict::Undo);
+        assert_eq!([2, 3, 4].map(|lost| trial.on_further_loss(lost)), [false, false, true]);
+        assert_eq!(trial.on_episode(FLIGHT, false), TrialVerdict::ShortQueue);
     }
 
     /// A full queue: an episode each round trip if reductions are undone.
@@ -230,7 +315,7 @@ mod test {
         for n in 0..400 {
             let segments = if trial.trial.is_some() { 60 } else { 500 + 5000 * (n % 2) };
             trial.on_acknowledged(segments, false);
-            match trial.on_episode(FLIGHT) {
+            match trial.on_episode(FLIGHT, false) {
                 TrialVerdict::Undo => {
                     trial.on_undone();
                     undone += 1;
@@ -240,7 +325,7 @@ mod test {
         }
         assert_eq!(undone, 3 * 2, "{trial:?}");
         assert!(respected > 380);
-        assert_eq!(trial.on_episode(FLIGHT), TrialVerdict::ShortQueue);
+        assert_eq!(trial.on_episode(FLIGHT, false), TrialVerdict::ShortQueue);
     }
 
     /// Episodes at equal distances, as one flow at a full queue has them.
@@ -249,7 +334,7 @@ mod test {
         let mut trial = LossTrial::default();
         for n in 0..1000_u32 {
             trial.on_acknowledged(u64::from(50 + 100 * (n % 2)), false);
-            assert_ne!(trial.on_episode(FLIGHT), TrialVerdict::Undo);
+            assert_ne!(trial.on_episode(FLIGHT, false), TrialVerdict::Undo);
         }
     }
 
@@ -259,21 +344,27 @@ mod test {
         for seed in 0..100 {
             let mut random = driftway_base::RandomStream::new(seed, "losses", 0);
             let mut trial = LossTrial::default();
-            let mut episodes = 0;
+            let (mut episodes, mut undone_now) = (0, 0);
             while episodes < 200 {
                 trial.on_acknowledged(1, random.uniform_below(300) == 0);
                 if random.uniform_below(100) == 0 {
                     episodes += 1;
-                    match trial.on_episode(FLIGHT) {
+                    // The window grows by two segments of 1000 bytes from one loss to the next.
+                    match trial.on_episode(FLIGHT + 2_000 * undone_now, false) {
                         TrialVerdict::Undo => {
                             trial.on_undone();
-                            undone += 1;
+                            undone_now += 1;
                         }
-                        TrialVerdict::MoreLosses => ended += 1,
+                        TrialVerdict::MoreLosses => {
+                            ended += 1;
+                            undone += undone_now;
+                            undone_now = 0;
+                        }
                         _ => {}
                     }
                 }
             }
+            undone += undone_now;
         }
         assert!(ended <= 30 && undone > 16_000, "{ended} of 100, {undone} undone");
     }

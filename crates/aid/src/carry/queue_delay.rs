@@ -25,8 +25,13 @@ const VISIBLE_MIN: Duration = Duration::from_millis(5);
 /// The delay of a visible queue is also at least the shortest RTT over this.
 const VISIBLE_DIVISOR: u64 = 8;
 
+/// A queue is long if its delay is at least twice that of a visible one, and the shortest RTT over this. A window
+/// that is reduced to 0.7 (RFC 9438 §4.6) there still fills the path.
+const LONG_FACTOR: u64 = 2;
+const LONG_DIVISOR: u64 = 2;
+
 /// A queue, as the last round-trip times show it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ObservedQueue {
     /// A queue that cannot be distinguished from none.
     Invisible,
@@ -34,6 +39,8 @@ pub(super) enum ObservedQueue {
     Visible,
     /// A queue with one and a half times the delay at which it is visible: more than noise.
     Evident,
+    /// A queue that keeps the path full over a reduction.
+    Long,
 }
 
 /// Queueing delay, from the segments' own round-trip times.
@@ -119,12 +126,13 @@ impl QueueDelay {
         let shortest = self.shortest.into_iter().flatten().min()?;
         let delay = shortest.saturating_sub(least);
         let visible = VISIBLE_MIN.max(least.over(VISIBLE_DIVISOR));
-        Some(if delay < visible {
-            ObservedQueue::Invisible
-        } else if delay < visible + visible.over(2) {
-            ObservedQueue::Visible
-        } else {
-            ObservedQueue::Evident
+        let evident = visible + visible.over(2);
+        let long = visible.times(LONG_FACTOR).max(least.over(LONG_DIVISOR));
+        Some(match delay {
+            _ if delay < visible => ObservedQueue::Invisible,
+            _ if delay < evident => ObservedQueue::Visible,
+            _ if delay < long => ObservedQueue::Evident,
+            _ => ObservedQueue::Long,
         })
     }
 }
@@ -157,10 +165,13 @@ mod test {
         assert_eq!(after(&[(0, 40), (50, 44)]), Some(Invisible));
         assert_eq!(after(&[(0, 40), (50, 45)]), Some(Visible));
         assert_eq!(after(&[(0, 40), (50, 48)]), Some(Evident));
+        assert_eq!(after(&[(0, 40), (50, 60)]), Some(Long));
+        assert_eq!(after(&[(0, 5), (50, 14)]), Some(Evident));
+        assert_eq!(after(&[(0, 5), (50, 15)]), Some(Long));
         assert_eq!(after(&[(0, 200), (300, 220)]), Some(Invisible));
         assert_eq!(after(&[(0, 200), (300, 225)]), Some(Visible));
         // The shortest of this span of time and the previous one, and not of earlier ones.
-        assert_eq!(after(&[(0, 40), (50, 40), (75, 60), (80, 60)]), Some(Evident));
+        assert_eq!(after(&[(0, 40), (50, 40), (75, 58), (80, 58)]), Some(Evident));
         assert_eq!(after(&[(0, 40), (50, 60), (75, 42), (65, 60)]), Some(Invisible));
     }
 

@@ -181,7 +181,7 @@ fn one_acknowledged_after(rtt: u64) -> Line {
     let mut line = ten_sent();
     (0..8).for_each(|n| {
         line.aid.protocol.trial.on_acknowledged(if n % 4 == 0 { 300 } else { 30 }, false);
-        line.aid.protocol.trial.on_episode(1_000);
+        line.aid.protocol.trial.on_episode(1_000, false);
     });
     line.aid.protocol.queue.on_smoothed(ms(100));
     line.advance(ms(rtt - 100));
