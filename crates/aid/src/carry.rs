@@ -80,6 +80,8 @@ struct LossEpisode {
     resent_segments: u32,
     /// Congestion that the path showed at the beginning.
     congestion: Option<Congestion>,
+    /// The peer was silent until TCP has retransmitted.
+    has_timed_out: bool,
     /// The decision has been counted.
     is_counted: bool,
 }
@@ -340,9 +342,12 @@ impl Carry {
         let Context { now, view, .. } = *cx;
         let outstanding = view.outstanding().unwrap_or(range);
         self.queue.on_resent(range.start);
+        let timeout = view.rto.value().unwrap_or(DEFAULT_RTO);
         let mut loss = match self.loss {
             Some(mut loss) => {
-                if self.trial.on_further_loss(loss.resent_segments + 1) {
+                // After a timeout all that is outstanding is retransmitted.
+                loss.has_timed_out |= now.since(self.last_heard) >= timeout.over(2);
+                if !loss.has_timed_out && self.trial.on_further_loss(loss.resent_segments + 1) {
                     loss.congestion = loss.congestion.or(Some(Congestion::LossRate));
                 }
                 loss
@@ -355,6 +360,7 @@ impl Carry {
                 resent_bytes: 0,
                 resent_segments: 0,
                 congestion: self.on_episode(outstanding.len()),
+                has_timed_out: now.since(self.last_heard) >= timeout.over(2),
                 is_counted: false,
             },
         };

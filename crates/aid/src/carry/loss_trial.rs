@@ -41,17 +41,20 @@ const VISIBLE_COST: u32 = 2;
 /// evenly distributed between half and one and a half of their mean.
 const IRREGULAR: (u64, u64) = (7, 5);
 
-/// A trial fails when there were `EXCESS_MAX` more episodes than at `RATE_FACTOR` times the previous rate,
-/// since any time during the trial (a cumulative sum test), and `EXCESS_FIRST_MAX` more as long as nothing is
-/// proven. Where each round trip has an episode, that happens after three of them.
+/// A trial fails when there were `EXCESS_FIRST_MAX` more episodes than at `RATE_FACTOR` times the previous rate of
+/// losses, since any time during the trial (a cumulative sum test). Where each round trip has an episode, that happens
+/// after three of them.
 const RATE_FACTOR: u64 = 3;
-const EXCESS_MAX: u64 = 4 * ONE;
 const EXCESS_FIRST_MAX: u64 = 2 * ONE;
-/// Segments of an episode, beyond which each counts as a further episode as long as nothing is proven: TCP sends
-/// a burst when a reduction is undone, and a short queue drops most of it.
+/// Segments of an episode, beyond which each counts as a further episode: TCP sends a burst when a reduction is
+/// undone, and a short queue drops most of it.
 const LOST_MAX: u32 = 2;
-/// Episodes added to those that were counted: eight may be few by chance.
-const EPISODES_MARGIN: u64 = 4;
+/// After a proof each lost segment counts, because a large window has an episode in each round trip anyway. There are
+/// more of them to count, so that the test is stricter.
+const RATE_FACTOR_PROVEN: u64 = 2;
+const EXCESS_MAX: u64 = 6 * ONE;
+/// Losses added to those that were counted: eight may be few by chance.
+const LOST_MARGIN: u64 = 4;
 /// 1 in fixed-point arithmetic.
 const ONE: u64 = 1 << 20;
 
@@ -78,6 +81,8 @@ pub(super) struct LossTrial {
     segments: u64,
     distance: u64,
     squares: u64,
+    /// Segments lost since the first of them.
+    lost: u32,
     /// Number of these episodes before the next trial.
     wanted: u32,
     trial: Option<Trial>,
@@ -87,7 +92,7 @@ pub(super) struct LossTrial {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
-    /// Cumulative sum of episodes beyond the permitted rate (in units of 1/[`ONE`]).
+    /// Cumulative sum of losses beyond the permitted rate (in units of 1/[`ONE`]).
     excess: u64,
     /// Reductions undone since a queue was evident or the data in flight has grown.
     undone: u32,
@@ -106,6 +111,7 @@ impl Default for LossTrial {
             segments: 0,
             distance: 0,
             squares: 0,
+            lost: 0,
             wanted: EPISODES_MIN,
             trial: None,
             has_failed: false,
@@ -131,6 +137,10 @@ impl Trial {
         }
     }
 
+    fn rate_factor(&self) -> u64 {
+        if self.is_proven { RATE_FACTOR_PROVEN } else { RATE_FACTOR }
+    }
+
     fn excess_max(&self) -> u64 {
         if self.is_proven { EXCESS_MAX } else { EXCESS_FIRST_MAX }
     }
@@ -149,8 +159,8 @@ impl LossTrial {
             None => self.distance = self.distance.saturating_add(segments),
             Some(trial) => {
                 let permitted = ONE
-                    .saturating_mul(RATE_FACTOR)
-                    .saturating_mul(u64::from(self.episodes) + EPISODES_MARGIN)
+                    .saturating_mul(trial.rate_factor())
+                    .saturating_mul(u64::from(self.lost) + LOST_MARGIN)
                     .saturating_mul(segments)
                     .checked_div(self.segments)
                     .unwrap_or(0);
@@ -168,6 +178,8 @@ impl LossTrial {
     /// A loss episode begins with so much data in flight (bytes); `is_visible` is true if a queue is visible.
     pub fn on_episode(&mut self, flight_size: u32, is_visible: bool) -> TrialVerdict {
         let Some(trial) = &mut self.trial else {
+            // The first one may end slow start.
+            self.lost = self.lost.saturating_add(u32::from(self.episodes > 0));
             self.episodes = self.episodes.saturating_add(1);
             self.segments = self.segments.saturating_add(self.distance);
             let square = self.distance.saturating_mul(self.distance);
@@ -190,12 +202,13 @@ impl LossTrial {
         TrialVerdict::Undo
     }
 
-    /// The last episode has lost so many segments until now. Returns true if the trial fails.
+    /// A further segment of the last episode is lost, which makes so many. Returns true if the trial fails.
     pub fn on_further_loss(&mut self, lost: u32) -> bool {
-        let Some(trial) = self.trial.as_mut().filter(|trial| !trial.is_proven) else {
+        let Some(trial) = &mut self.trial else {
+            self.lost = self.lost.saturating_add(u32::from(self.episodes > 1));
             return false;
         };
-        if lost <= LOST_MAX {
+        if !trial.is_proven && lost <= LOST_MAX {
             return false;
         }
         trial.excess = trial.excess.saturating_add(ONE);

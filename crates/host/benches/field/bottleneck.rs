@@ -119,6 +119,9 @@ struct Forwarder {
     /// Those of the senders, and the server's.
     tuns: Vec<Tun>,
     random: RandomStream,
+    /// Packets in the queue: times at which their transmission starts, and lengths (bytes). The one in service counts
+    /// no more, as in a real queue: if it counted by what is left of it, each later packet had an advantage.
+    waiting: VecDeque<(Instant, usize)>,
     /// Time at which the queue is empty.
     busy_until: Instant,
     /// Arrival of the last packet to each sender: packets keep their order.
@@ -137,6 +140,7 @@ impl Forwarder {
             bottleneck,
             tuns,
             random: RandomStream::new(seed, "losses", 0),
+            waiting: VecDeque::new(),
             busy_until: Instant::ZERO,
             last_arrivals: vec![Instant::ZERO; senders],
             on_the_way: Default::default(),
@@ -195,9 +199,12 @@ impl Forwarder {
         }
         let bits = packet.len() as f64 * 8.0;
         let rate = self.bottleneck.rate as f64;
-        let backlog = self.busy_until.since(now.min(self.busy_until)).as_secs_f64() * rate / 8.0;
-        let limit = self.bottleneck.queue_bytes() + f64::from(MTU);
-        if backlog + packet.len() as f64 > limit {
+        while self.waiting.front().is_some_and(|(starts, _)| *starts <= now) {
+            self.waiting.pop_front();
+        }
+        let backlog = self.waiting.iter().map(|(_, len)| *len as f64).sum::<f64>();
+        let limit = self.bottleneck.queue_bytes().max(MTU.into());
+        if self.busy_until > now && backlog + packet.len() as f64 > limit {
             counts.dropped += 1;
             return;
         }
@@ -208,7 +215,9 @@ impl Forwarder {
         counts.delivered += 1;
         counts.delivered_bytes += packet.len() as u64;
         let takes = Duration::from_nanos((bits / rate * 1e9) as u64);
-        self.busy_until = self.busy_until.max(now) + takes;
+        let starts = self.busy_until.max(now);
+        self.waiting.push_back((starts, packet.len()));
+        self.busy_until = starts + takes;
         self.on_the_way[0].push_back((self.busy_until + one_way, self.tuns.len() - 1, packet));
     }
 

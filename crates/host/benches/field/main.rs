@@ -5,7 +5,7 @@
 //! Started by `make field`; `FIELD_RUNS` is the number of runs (5), an argument selects tables
 //! (`gain`, `cuts`, `harm`, `neighbours`, `events`; default: these five). `make field-soak` runs the table `soak`:
 //! transfers under every fault, checked byte by byte, `SOAK_BYTES` (10⁹) each; further arguments
-//! select rows (`soak silent killed`). Linux's default congestion control is not used: each row
+//! select rows (`soak silent killed`), as they do after `neighbours` (`neighbours "10 Mbit/s"`). Linux's default congestion control is not used: each row
 //! names its own.
 
 #[path = "../../tests/kernel/crowd.rs"]
@@ -245,7 +245,8 @@ fn main() -> ExitCode {
         harm::table(runs);
     }
     if wanted("neighbours") {
-        neighbours::table(runs);
+        let rows = words.split_first().filter(|(first, _)| *first == "neighbours");
+        neighbours::table(runs, rows.map_or(&[], |(_, rows)| rows));
     }
     if wanted("events") {
         events::table(runs);

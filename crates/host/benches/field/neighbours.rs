@@ -14,21 +14,28 @@ use crate::shimmed::{RunningShim, Transfer, Until};
 /// Measured from the end of slow start.
 const FROM: Duration = Duration::from_secs(3);
 const TO: Duration = Duration::from_secs(33);
-/// Runs at the same time: more would measure this machine.
-const AT_ONCE: usize = 2;
+/// Limit of the sum of all rates at the same time (bit/s): more would measure this machine.
+const RATES_AT_ONCE: u64 = 320_000_000;
 
 /// The layer below the first host's TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Below {
     Nothing,
-    Shim { undo_losses: bool, queues_mark: bool },
+    /// Nothing, but the host's path is longer by this.
+    Longer(Duration),
+    Shim {
+        undo_losses: bool,
+        queues_mark: bool,
+    },
 }
 
 type Arm = (&'static str, Below);
-const ARMS: [Arm; 3] = [
+const ARMS: [Arm; 4] = [
     ("plain", Below::Nothing),
     ("shim", Below::Shim { undo_losses: true, queues_mark: false }),
     ("--no-undo-losses", Below::Shim { undo_losses: false, queues_mark: false }),
+    // A packet's way through a process takes time, which counts by itself.
+    ("plain, 100 us more", Below::Longer(Duration::from_micros(100))),
 ];
 /// The shim of an operator who knows that queues mark.
 const KNOWN_TO_MARK: Arm = ("queues_mark", Below::Shim { undo_losses: true, queues_mark: true });
@@ -51,8 +58,15 @@ struct Shares {
     dropped: f64,
 }
 
-/// Prints the tables: neighbours, gain, and how plain hosts in step share a short queue.
-pub fn table(runs: u64) {
+/// Prints the tables: neighbours, gain, and how plain hosts with different delays share a short queue. Only rows whose names contain
+/// one of `words`, if there are any.
+pub fn table(runs: u64, words: &[String]) {
+    let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
+    let rows = |name: &str, case: Case, arms: &[Arm]| {
+        if wanted(name) {
+            rows(name, case, arms, runs);
+        }
+    };
     let network = |mbps: u64, queue_bdp, marks: bool| Bottleneck {
         rate: mbps * 1_000_000,
         round_trip: Duration::from_millis(40),
@@ -70,35 +84,37 @@ pub fn table(runs: u64) {
                 let name = format!("{mbps} Mbit/s, {queue} BDP, {neighbour}");
                 let case =
                     Case { bottleneck: network(mbps, queue, false), neighbour: Some(neighbour) };
-                rows(&name, case, &ARMS, runs);
+                rows(&name, case, &ARMS);
             }
             let name = format!("{mbps} Mbit/s, marks, {neighbour}");
             let case = Case { bottleneck: network(mbps, 1.0, true), neighbour: Some(neighbour) };
-            rows(&name, case, &ARMS, runs);
+            rows(&name, case, &ARMS);
         }
     }
     println!("\nAlone, 40 ms, 1 % of packets lost, ECN agreed");
     heading();
     for (queue, marks) in [(1.0, false), (1.0, true)] {
         let bottleneck = Bottleneck { loss: 0.01, ..network(10, queue, marks) };
-        let name = if marks { "10 Mbit/s, marks" } else { "10 Mbit/s, 1 BDP" };
+        let name = if marks { "alone, 10 Mbit/s, marks" } else { "alone, 10 Mbit/s, 1 BDP" };
         let arms = [ARMS[0], ARMS[1], KNOWN_TO_MARK];
-        rows(name, Case { bottleneck, neighbour: None }, &arms[..if marks { 3 } else { 2 }], runs);
+        rows(name, Case { bottleneck, neighbour: None }, &arms[..if marks { 3 } else { 2 }]);
     }
-    println!("\nTwo plain hosts in step, 40 Mbit/s, 0.1 BDP: the first one's path longer by");
+    println!("\nTwo plain hosts, 0.1 BDP, the first one's path longer");
     heading();
-    for micros in [0, 40, 100] {
-        let first_delay = Duration::from_micros(micros);
-        let bottleneck = Bottleneck { is_random: false, first_delay, ..network(40, 0.1, false) };
-        let case = Case { bottleneck, neighbour: Some("cubic") };
-        let results = measure(case, &ARMS[..1], runs);
-        row(&format!("{micros} us"), ARMS[0].0, &results[0], &results[0]);
+    for (mbps, is_random) in [(40, false), (10, true), (40, true)] {
+        for micros in [0, 40, 100, 300] {
+            let first_delay = Duration::from_micros(micros);
+            let bottleneck = Bottleneck { is_random, first_delay, ..network(mbps, 0.1, false) };
+            let case = Case { bottleneck, neighbour: Some("cubic") };
+            let step = if is_random { "random" } else { "in step" };
+            rows(&format!("{mbps} Mbit/s, {step}, {micros} us"), case, &ARMS[..1]);
+        }
     }
 }
 
 fn heading() {
     println!(
-        "{:<28}{:<18}{:>14}{:>14}{:>16}{:>14}",
+        "{:<28}{:<20}{:>14}{:>14}{:>16}{:>14}",
         "", "", "own, Mbit/s", "neighbour's", "ratio to plain", "dropped, \u{2030}"
     );
 }
@@ -121,7 +137,7 @@ fn row(name: &str, arm: &str, result: &[Shares], plain: &[Shares]) {
         }
     });
     println!(
-        "{name:<28}{arm:<18}{:>14}{:>14}{:>16}{:>14}",
+        "{name:<28}{arm:<20}{:>14}{:>14}{:>16}{:>14}",
         estimate(|shares| shares.own / 1e6),
         estimate(|shares| shares.neighbour / 1e6),
         Estimate::of(ratio, 3),
@@ -133,7 +149,8 @@ fn row(name: &str, arm: &str, result: &[Shares], plain: &[Shares]) {
 fn measure(case: Case, arms: &[Arm], runs: u64) -> Vec<Vec<Shares>> {
     let mut results = vec![Vec::new(); arms.len()];
     let seeds: Vec<u64> = (1..=runs).collect();
-    for seeds in seeds.chunks(AT_ONCE) {
+    let at_once = RATES_AT_ONCE / arms.len() as u64 / case.bottleneck.rate;
+    for seeds in seeds.chunks(at_once.max(1) as usize) {
         thread::scope(|scope| {
             let started: Vec<_> = seeds
                 .iter()
@@ -154,10 +171,14 @@ fn measure(case: Case, arms: &[Arm], runs: u64) -> Vec<Vec<Shares>> {
 fn share(case: Case, below: Below, seed: u64) -> Shares {
     let at = |span: Duration| Instant::ZERO + span;
     let senders = 1 + usize::from(case.neighbour.is_some());
-    let net = SharedBottleneck::start(case.bottleneck, senders, seed, vec![at(FROM), at(TO)])
+    let mut bottleneck = case.bottleneck;
+    if let Below::Longer(by) = below {
+        bottleneck.first_delay = by;
+    }
+    let net = SharedBottleneck::start(bottleneck, senders, seed, vec![at(FROM), at(TO)])
         .expect("the requirements are met");
     let shim = match below {
-        Below::Nothing => None,
+        Below::Nothing | Below::Longer(_) => None,
         Below::Shim { undo_losses, queues_mark } => {
             let mut settings = ShimSettings::default();
             settings.config.undo_losses = undo_losses;
