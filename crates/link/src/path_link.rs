@@ -1,13 +1,12 @@
 //! A hop of a path.
 
 use alloc::collections::VecDeque;
-use driftway_base::{Duration, Instant, Probability, RandomStream, Rate};
+use driftway_base::{DropReason, Duration, Instant, Probability, RandomStream, Rate};
 
 use crate::config::{Delay, DeliveryOrder, Duplex, ErrorModel, LinkConfig};
 use crate::error_sampler::ErrorSampler;
 use crate::frame::{
-    Dequeued, DropReason, EnqueueOutcome, Frame, FrameStage, LinkEvent, PendingFrame,
-    QueuePosition, Side,
+    Dequeued, EnqueueOutcome, Frame, FrameStage, LinkEvent, PendingFrame, QueuePosition, Side,
 };
 use crate::queue::{InterfaceQueue, QueueCounters};
 
@@ -444,7 +443,7 @@ impl PathLink {
         };
         let events = &mut self.events;
         let served = direction.queue.serve(at, |dropped| {
-            let reason = DropReason::CodelDrop;
+            let reason = DropReason::Codel;
             events.push_back(LinkEvent::Lost { from: side, id: dropped.id, reason });
         });
         let Some(Dequeued { frame, mark }) = served else {

@@ -1,11 +1,9 @@
 //! Reports of what happens in the network.
 
-use driftway_base::{Instant, Ipv4Addr};
+use driftway_base::{DropReason, Instant, Ipv4Addr};
 use driftway_radio::FailReason;
 use driftway_radio::dcf::FrameRecord;
 use driftway_wire::RoutedPacket;
-
-use crate::drop_reason::PacketDropReason;
 
 /// The events that the network reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +62,7 @@ pub enum Event {
         /// The packet.
         packet: RoutedPacket,
         /// The reason.
-        reason: PacketDropReason,
+        reason: DropReason,
         /// The failed attempt to send it, if that is why.
         failed: Option<FailedSend>,
         /// True if no frame is on the air or about to be.

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use driftway_base::DropReason;
 use driftway_wire::{Packet, RoutedPacket};
-
-use crate::drop_reason::PacketDropReason;
 
 /// Initial capacity for packets in transit; it grows once if needed.
 const RESERVED: usize = 512;
@@ -17,7 +16,7 @@ pub struct PacketsInTransit {
     free: Vec<u32>,
     created: u64,
     delivered: u64,
-    dropped: [u64; PacketDropReason::ALL.len()],
+    dropped: [u64; DropReason::ALL.len()],
     /// Number of uses of invalid handles.
     invalid_handles: u64,
 }
@@ -29,7 +28,7 @@ impl Default for PacketsInTransit {
             free: Vec::with_capacity(RESERVED),
             created: 0,
             delivered: 0,
-            dropped: [0; PacketDropReason::ALL.len()],
+            dropped: [0; DropReason::ALL.len()],
             invalid_handles: 0,
         }
     }
@@ -109,21 +108,21 @@ impl PacketsInTransit {
     }
 
     /// Removes a packet that was dropped.
-    pub fn record_drop(&mut self, id: u32, why: PacketDropReason) -> Option<RoutedPacket> {
+    pub fn record_drop(&mut self, id: u32, why: DropReason) -> Option<RoutedPacket> {
         let packet = self.remove(id)?;
         self.dropped[why as usize] += 1;
         Some(packet)
     }
 
     /// Removes a packet without a routing header that was dropped.
-    pub fn record_plain_drop(&mut self, id: u32, why: PacketDropReason) -> Option<Packet> {
+    pub fn record_plain_drop(&mut self, id: u32, why: DropReason) -> Option<Packet> {
         let packet = self.remove_plain(id)?;
         self.dropped[why as usize] += 1;
         Some(packet)
     }
 
     /// Counts a dropped packet that had no handle.
-    pub fn count_drop(&mut self, why: PacketDropReason) {
+    pub fn count_drop(&mut self, why: DropReason) {
         self.created += 1;
         self.dropped[why as usize] += 1;
     }
@@ -135,7 +134,7 @@ impl PacketsInTransit {
 
     /// Returns the number of drops by reason, without reasons that have none.
     pub fn drops_by_reason(&self) -> BTreeMap<String, u64> {
-        let counts = PacketDropReason::ALL.into_iter().zip(self.dropped);
+        let counts = DropReason::ALL.into_iter().zip(self.dropped);
         counts.filter(|(_, n)| *n > 0).map(|(why, n)| (why.name().to_owned(), n)).collect()
     }
 
@@ -188,7 +187,7 @@ mod test {
 
         assert_eq!(packets.get(second), Some(&mut packet(2)));
         assert_eq!(packets.record_delivery(second), Some(packet(2)));
-        assert_eq!(packets.record_drop(first, PacketDropReason::BitError), Some(packet(1)));
+        assert_eq!(packets.record_drop(first, DropReason::BitError), Some(packet(1)));
         assert_eq!(packets.get(third), Some(&mut packet(3)));
         assert_eq!(packets.check_conservation(1), Ok(()));
     }
@@ -199,7 +198,7 @@ mod test {
         let uses: [Use; 3] = [
             |packets, id| packets.get(id).is_some(),
             |packets, id| packets.record_delivery(id).is_some(),
-            |packets, id| packets.record_drop(id, PacketDropReason::UnknownDestination).is_some(),
+            |packets, id| packets.record_drop(id, DropReason::UnknownDestination).is_some(),
         ];
         for use_it in uses {
             let mut packets = PacketsInTransit::default();
@@ -220,7 +219,7 @@ mod test {
             let ids = [packets.insert(&packet(number)), packets.insert(&packet(number + 1))];
             assert!(ids.iter().all(|id| *id < 2));
             packets.record_delivery(ids[1]);
-            packets.record_drop(ids[0], PacketDropReason::QueueOverflow);
+            packets.record_drop(ids[0], DropReason::QueueOverflow);
         }
         assert_eq!(packets.in_transit(), 0);
         assert_eq!(packets.check_conservation(0), Ok(()));
@@ -251,15 +250,15 @@ mod test {
     #[test]
     fn each_reason_has_a_count_and_a_name() {
         let mut packets = PacketsInTransit::default();
-        for (n, why) in PacketDropReason::ALL.into_iter().enumerate() {
+        for (n, why) in DropReason::ALL.into_iter().enumerate() {
             for number in 0..=n as u64 {
                 let id = packets.insert(&packet(number));
                 packets.record_drop(id, why);
             }
         }
         let drops = packets.drops_by_reason();
-        assert_eq!(drops.len(), PacketDropReason::ALL.len());
-        for (n, why) in PacketDropReason::ALL.into_iter().enumerate() {
+        assert_eq!(drops.len(), DropReason::ALL.len());
+        for (n, why) in DropReason::ALL.into_iter().enumerate() {
             assert_eq!(why as usize, n);
             assert_eq!(drops[why.name()], n as u64 + 1);
         }

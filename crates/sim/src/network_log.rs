@@ -1,7 +1,7 @@
 //! Records the events of a network with radios in the event log and the capture.
 
-use driftway_base::Instant;
-use driftway_net::{Event as NetworkEvent, FailedSend, Network, PacketDropReason, arp_message};
+use driftway_base::{DropReason, Instant};
+use driftway_net::{Event as NetworkEvent, FailedSend, Network, arp_message};
 use driftway_radio::FailReason;
 use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
 use driftway_wire::RoutedPacket;
@@ -82,9 +82,7 @@ fn entry(now: Instant, event: &NetworkEvent) -> Option<Entry> {
         }
         NetworkEvent::Dropped { node: Some(node), to, packet, reason, .. } => {
             let layer = match reason {
-                PacketDropReason::QueueOverflow
-                | PacketDropReason::Red
-                | PacketDropReason::Codel => Layer::Queue,
+                DropReason::QueueOverflow | DropReason::Red | DropReason::Codel => Layer::Queue,
                 _ => Layer::Routing,
             };
             let entry = at(*node, layer, Event::Dropped).with_packet(packet);

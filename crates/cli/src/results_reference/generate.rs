@@ -11,7 +11,7 @@ use driftway_shim::Counts;
 use driftway_sim::columns::ColumnInfo;
 use driftway_sim::log::{self, COMMON_COLUMNS, EVENTS, EventInfo, Layer, PACKET_COLUMNS, Reasons};
 use driftway_sim::trace::{FLOW_COLUMNS, NETWORK_COLUMNS};
-use driftway_sim::{PacketDropReason, results};
+use driftway_sim::{DropReason, results};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
@@ -250,7 +250,7 @@ fn names(out: &mut String) {
     list(
         "Reasons of dropped packets",
         "The keys of `drops`, and reasons in event logs.",
-        &mut PacketDropReason::ALL.iter().map(|reason| (reason.name(), reason.description())),
+        &mut DropReason::ALL.iter().map(|reason| (reason.name(), reason.description())),
     );
     let states = AIDS.iter().flat_map(|aid| aid.states.iter().map(|state| (aid.name, state)));
     let states: Vec<(String, String)> = states

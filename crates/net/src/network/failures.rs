@@ -1,5 +1,6 @@
 //! Packets that a link layer, or ARP, failed to send to a neighbour.
 
+use driftway_base::DropReason;
 use driftway_link::QueuePosition;
 use driftway_radio::FailReason;
 use driftway_route::feedback::Scheme;
@@ -8,7 +9,6 @@ use super::resolution::is_arp;
 use super::task::Task;
 use super::{Network, Node, link_of};
 use crate::addresses::address;
-use crate::drop_reason::PacketDropReason;
 use crate::event::{Event, FailedSend};
 use crate::output::Output;
 
@@ -25,7 +25,7 @@ impl Network {
         let node = self.radios[radio].node;
         let Some(packet) = self.packets.get(id).copied() else { return };
         if is_arp(&packet) {
-            self.drop_on_air(node, id, Some(to), PacketDropReason::Arp);
+            self.drop_on_air(node, id, Some(to), DropReason::Arp);
             return self.transmit_next(radio);
         }
         let in_range = self.in_range(node, to);
@@ -61,7 +61,7 @@ impl Network {
             loop {
                 let item = queue.dequeue_for(to)?;
                 if packets.get(item.id).is_some_and(|packet| is_arp(packet)) {
-                    messages.extend(packets.record_drop(item.id, PacketDropReason::Arp));
+                    messages.extend(packets.record_drop(item.id, DropReason::Arp));
                     continue;
                 }
                 let packet = packets.record_delivery(item.id)?;
@@ -80,7 +80,7 @@ impl Network {
         affected.clear();
         self.affected_packets = affected;
         for message in messages {
-            self.record_air_drop(node, Some(to), &message, PacketDropReason::Arp);
+            self.record_air_drop(node, Some(to), &message, DropReason::Arp);
         }
         self.failed_link = Some(link);
         self.tasks.push(Task::AfterFailure { radio });

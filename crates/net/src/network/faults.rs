@@ -1,15 +1,13 @@
 //! The effects of faults, and packets that a cut link does not carry.
 
-use driftway_base::{Signal, SignalKind};
+use driftway_base::{DropReason, Signal, SignalKind};
 use driftway_link::QueuePosition;
-use driftway_route::DropReason as RouteDrop;
 use driftway_route::feedback::{SchemeName, UndeliverablePacket};
 use driftway_scenario::PartitionSignal;
 use driftway_wire::Packet;
 
 use super::Network;
 use super::task::Task;
-use crate::drop_reason::PacketDropReason;
 use crate::event::Event;
 use crate::output::Output;
 use crate::wired::faults::{FaultAction, PartitionNotification};
@@ -164,7 +162,7 @@ impl Network {
             self.airs[air].mac.set_enabled(self.now, station, false);
             self.schedule_air(air);
             while drops_queue && let Some(item) = self.radios[radio].queue.dequeue(self.now) {
-                self.drop_on_air(node, item.id, item.next_hop, PacketDropReason::Partition);
+                self.drop_on_air(node, item.id, item.next_hop, DropReason::Partition);
             }
         }
     }
@@ -203,7 +201,7 @@ impl Network {
         {
             return self.forward(node, id, place);
         }
-        let Some(packet) = self.drop_on_link(link, id, PacketDropReason::Unreachable) else {
+        let Some(packet) = self.drop_on_link(link, id, DropReason::Unreachable) else {
             return;
         };
         if let Some(PartitionNotification::MessageLost | PartitionNotification::HostUnreachable) =
@@ -211,7 +209,7 @@ impl Network {
         {
             let lost = UndeliverablePacket {
                 packet: &packet,
-                reason: RouteDrop::LinkFailure,
+                reason: DropReason::LinkFailure,
                 link: None,
                 packet_id: None,
             };

@@ -1,9 +1,8 @@
 //! Route failure feedback: the messages that a node sends about packets that it could not deliver, and
 //! the reports of its routing about routes of its own host.
 
-use driftway_base::{FailedLink, Ipv4Addr, Signal, SignalDetails, SignalKind};
+use driftway_base::{DropReason, FailedLink, Ipv4Addr, Signal, SignalDetails, SignalKind};
 use driftway_link::QueuePosition;
-use driftway_route::DropReason;
 use driftway_route::feedback::{FeedbackOutput, NextHop, Scheme, UndeliverablePacket};
 use driftway_wire::Packet;
 
@@ -206,7 +205,9 @@ mod test {
         }
         assert_eq!(answer("none", DropReason::TimeToLive), None);
         // RFC 4728 §4.2: no message is sent. For an unconfirmed packet the outcome is unknown.
-        for reason in [DropReason::BufferFull, DropReason::BufferTimeout, DropReason::Unconfirmed] {
+        for reason in
+            [DropReason::SendBufferFull, DropReason::SendBufferTimeout, DropReason::Unconfirmed]
+        {
             assert_eq!(answer("icmp-unreachable", reason), None);
         }
     }

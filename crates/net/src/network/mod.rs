@@ -441,7 +441,7 @@ impl Network {
             for arrival in arrivals {
                 let id = arrival.1.id;
                 if self.packets.get(id).is_some_and(|routed| is_lost(&routed.packet)) {
-                    self.packets.record_drop(id, crate::PacketDropReason::SignalLoss);
+                    self.packets.record_drop(id, driftway_base::DropReason::SignalLoss);
                 } else {
                     self.radios[radio].queue_arrivals.push_back(arrival);
                 }

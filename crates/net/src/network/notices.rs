@@ -1,8 +1,7 @@
 //! Feedback about wires: ICMP, and the stateful routers of chandran-1998 (RFN and RRN).
 
-use driftway_base::{FailedLink, Ipv4Addr, Signal, SignalDetails, SignalKind};
+use driftway_base::{DropReason, FailedLink, Ipv4Addr, Signal, SignalDetails, SignalKind};
 use driftway_link::{QueuePosition, Side};
-use driftway_route::DropReason;
 use driftway_route::feedback::{
     FeedbackOutput, NextHop, NoticeAction, Scheme, SchemeName, UndeliverableOutcome,
     UndeliverablePacket,
@@ -11,7 +10,6 @@ use driftway_wire::{Body, IcmpMessage, Packet};
 
 use super::{CROSS_TRAFFIC_STREAM, Network};
 use crate::addresses::address;
-use crate::drop_reason::PacketDropReason;
 use crate::output::Output;
 use crate::wired::faults::ActiveFault;
 use crate::wired::link_end::LinkEnd;
@@ -53,7 +51,7 @@ impl Network {
         let feedback = &mut self.nodes[node].feedback;
         let action = feedback.on_notice(self.now, &packet, next_hop_of(over), &self.next_hops);
         if action == NoticeAction::Discard {
-            self.drop_at_node(node, id, PacketDropReason::NoticeDiscarded);
+            self.drop_at_node(node, id, DropReason::NoticeDiscarded);
         }
         action == NoticeAction::Forward
     }
@@ -109,10 +107,10 @@ impl Network {
         {
             UndeliverableOutcome::Buffered => {}
             UndeliverableOutcome::Dropped => {
-                self.drop_at_node(node, id, PacketDropReason::Unreachable);
+                self.drop_at_node(node, id, DropReason::Unreachable);
             }
             UndeliverableOutcome::Overflow => {
-                self.drop_at_node(node, id, PacketDropReason::RouterBuffer);
+                self.drop_at_node(node, id, DropReason::RouterBuffer);
             }
         }
     }
@@ -156,7 +154,7 @@ impl Network {
         self.identify(node, &mut message);
         if lost {
             let id = self.packets.insert_plain(&message);
-            self.drop_at_node(node, id, PacketDropReason::SignalLoss);
+            self.drop_at_node(node, id, DropReason::SignalLoss);
         } else {
             self.send_numbered(node, &message, QueuePosition::Tail);
         }

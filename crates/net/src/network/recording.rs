@@ -1,11 +1,11 @@
 //! Recording of events. Where nothing is recorded, nothing is done or kept.
 
+use driftway_base::DropReason;
 use driftway_radio::dcf::{FrameKind, FrameRecord};
 use driftway_wire::{Packet, RoutedPacket};
 
 use super::Network;
 use crate::air::routing::HOST_TTL;
-use crate::drop_reason::PacketDropReason;
 use crate::event::{Event, Recording};
 
 impl Network {
@@ -54,7 +54,7 @@ impl Network {
         &mut self,
         node: Option<usize>,
         packet: &Packet,
-        reason: PacketDropReason,
+        reason: DropReason,
     ) {
         self.record_end(|network| Event::Dropped {
             node,
@@ -71,10 +71,10 @@ impl Network {
         node: usize,
         to: Option<u32>,
         packet: &RoutedPacket,
-        reason: PacketDropReason,
+        reason: DropReason,
     ) {
         self.record_end(|network| {
-            let failed = network.failed_send.filter(|_| reason == PacketDropReason::LinkFailure);
+            let failed = network.failed_send.filter(|_| reason == DropReason::LinkFailure);
             Event::Dropped {
                 node: Some(node),
                 to: to.or(failed.map(|failed| failed.to)),

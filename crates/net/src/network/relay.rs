@@ -1,12 +1,10 @@
 //! The path of packets over the air: between hosts, routing, the queues of radios, and MAC layers.
 
-use driftway_base::Ecn;
-use driftway_link::{
-    Dequeued, DropReason as QueueDrop, EnqueueOutcome, PacketClass, QueuePosition, QueuedPacket,
-};
+use driftway_base::{DropReason, Ecn};
+use driftway_link::{Dequeued, EnqueueOutcome, PacketClass, QueuePosition, QueuedPacket};
 use driftway_radio::{MacReport, OutgoingPacket};
 use driftway_route::feedback::Scheme;
-use driftway_route::{DropReason, LinkDestination, Output as Routed};
+use driftway_route::{LinkDestination, Output as Routed};
 use driftway_wire::{Body, Packet, RoutedPacket};
 
 use super::resolution::is_arp;
@@ -15,7 +13,6 @@ use super::{Air, Network, Radio};
 use crate::addresses::{address, node_at};
 use crate::air::accounting::PacketCounts;
 use crate::digest::{DELIVERED, RECEIVED};
-use crate::drop_reason::PacketDropReason;
 use crate::event::{Event, Recording};
 use crate::output::Output;
 
@@ -108,14 +105,14 @@ impl Network {
         if !packet.is_control() {
             self.accounting.on_packet_out();
         }
-        self.drop_without_handle(node, packet, drop_reason(reason));
+        self.drop_without_handle(node, packet, reason);
         let link = self.failed_link.filter(|link| link.from == address(node));
         let link = link.filter(|_| is_link_related(reason));
         self.on_packet_given_up(node, &packet.packet, reason, link);
     }
 
     /// Drops a packet that has no handle.
-    fn drop_without_handle(&mut self, node: usize, packet: &RoutedPacket, why: PacketDropReason) {
+    fn drop_without_handle(&mut self, node: usize, packet: &RoutedPacket, why: DropReason) {
         self.packets.count_drop(why);
         self.record_air_drop(node, None, packet, why);
         self.digest.add_packet(self.now, node as u32, why as u8, &packet.packet);
@@ -141,7 +138,7 @@ impl Network {
             LinkDestination::Unicast(neighbour) => match node_at(neighbour, self.nodes.len()) {
                 Some(neighbour) => Some(neighbour as u32),
                 None => {
-                    let why = PacketDropReason::UnknownDestination;
+                    let why = DropReason::UnknownDestination;
                     return self.drop_without_handle(node, packet, why);
                 }
             },
@@ -156,7 +153,7 @@ impl Network {
             return;
         };
         let Some(radio) = self.radio_towards(node, neighbour) else {
-            return self.drop_without_handle(node, packet, PacketDropReason::UnknownDestination);
+            return self.drop_without_handle(node, packet, DropReason::UnknownDestination);
         };
         if packet.packet.ip.source == address(node) || self.splitting_gateway == Some(node) {
             self.on_host_packet_sent(node, packet.packet.ip.destination, neighbour);
@@ -258,14 +255,14 @@ impl Network {
                     self.record_enqueued(radio, item.id, item.next_hop);
                 }
                 if let Some(other) = evicted {
-                    self.on_queue_drop(radio, other, None, PacketDropReason::QueueOverflow);
+                    self.on_queue_drop(radio, other, None, DropReason::QueueOverflow);
                 }
             }
-            EnqueueOutcome::Dropped { reason: QueueDrop::RedDrop } => {
-                self.on_queue_drop(radio, item.id, item.next_hop, PacketDropReason::Red);
+            EnqueueOutcome::Dropped { reason: DropReason::Red } => {
+                self.on_queue_drop(radio, item.id, item.next_hop, DropReason::Red);
             }
             EnqueueOutcome::Dropped { .. } | EnqueueOutcome::Refused => {
-                self.on_queue_drop(radio, item.id, item.next_hop, PacketDropReason::QueueOverflow);
+                self.on_queue_drop(radio, item.id, item.next_hop, DropReason::QueueOverflow);
             }
         }
         self.transmit_next(radio);
@@ -283,7 +280,7 @@ impl Network {
         };
         let is_duplicate = crate::air::segment_order::is_duplicate;
         if order.discards_duplicates && queue.iter().any(|other| compared(&other, is_duplicate)) {
-            self.on_queue_drop(radio, item.id, item.next_hop, PacketDropReason::DuplicateInQueue);
+            self.on_queue_drop(radio, item.id, item.next_hop, DropReason::DuplicateInQueue);
             return None;
         }
         let is_before = crate::air::segment_order::is_before;
@@ -294,7 +291,7 @@ impl Network {
     }
 
     /// Drops a packet from a radio's queue.
-    fn on_queue_drop(&mut self, radio: usize, id: u32, to: Option<u32>, why: PacketDropReason) {
+    fn on_queue_drop(&mut self, radio: usize, id: u32, to: Option<u32>, why: DropReason) {
         let node = self.radios[radio].node;
         if let Some(lost) = self.drop_on_air(node, id, to, why) {
             self.nodes[node].feedback.on_queue_overflow(self.now, &lost.packet);
@@ -308,7 +305,7 @@ impl Network {
         node: usize,
         id: u32,
         to: Option<u32>,
-        why: PacketDropReason,
+        why: DropReason,
     ) -> Option<RoutedPacket> {
         let packet = self.packets.record_drop(id, why)?;
         self.digest.add_packet(self.now, node as u32, why as u8, &packet.packet);
@@ -325,7 +322,7 @@ impl Network {
         let mut dropped = Vec::new();
         let served = of.queue.serve(self.now, |item| dropped.push(item));
         for item in dropped {
-            self.on_queue_drop(radio, item.id, item.next_hop, PacketDropReason::Codel);
+            self.on_queue_drop(radio, item.id, item.next_hop, DropReason::Codel);
         }
         let Some(Dequeued { frame: item, mark }) = served else { return };
         if mark && let Some(packet) = self.packets.get(item.id) {
@@ -479,7 +476,7 @@ impl Network {
         let node = self.radios[radio].node;
         let Some(item) = self.radios[radio].queue.dequeue_for(neighbour) else { return };
         self.tasks.push(Task::Purge { radio, neighbour });
-        let why = PacketDropReason::LinkFailure;
+        let why = DropReason::LinkFailure;
         let Some(routed) = self.drop_on_air(node, item.id, item.next_hop, why) else { return };
         let to = routed.packet.ip.destination;
         if !self.nodes[node].routing.as_ref().is_some_and(|routing| routing.has_route(to)) {
@@ -524,19 +521,4 @@ const fn is_link_related(reason: DropReason) -> bool {
 /// True for a message about the network: a control packet of routing, or ICMP.
 const fn is_network_message(packet: &RoutedPacket) -> bool {
     packet.is_control() || matches!(packet.packet.body, Body::Icmp(_))
-}
-
-fn drop_reason(reason: DropReason) -> PacketDropReason {
-    match reason {
-        DropReason::NoRoute => PacketDropReason::NoRoute,
-        DropReason::LinkFailure | DropReason::Unconfirmed => PacketDropReason::LinkFailure,
-        DropReason::DiscoveryFailed => PacketDropReason::DiscoveryFailed,
-        DropReason::TimeToLive => PacketDropReason::TimeToLive,
-        DropReason::BufferFull => PacketDropReason::SendBufferFull,
-        DropReason::BufferTimeout => PacketDropReason::SendBufferTimeout,
-        DropReason::SalvageLimit => PacketDropReason::SalvageLimit,
-        DropReason::Loop => PacketDropReason::Loop,
-        DropReason::BadRoute => PacketDropReason::BadRoute,
-        DropReason::RouteTooLong => PacketDropReason::RouteTooLong,
-    }
 }

@@ -4,7 +4,7 @@
 //! and as long as the message. A request is broadcast and a reply is unicast, and hardware addresses
 //! are derived from node numbers, so that these two addresses determine the whole message.
 
-use driftway_base::Instant;
+use driftway_base::{DropReason, Instant};
 use driftway_link::{Arp, ArpOutput, PacketClass, QueuePosition, QueuedPacket, Resolution};
 use driftway_wire::{
     ARP_LEN, ArpMessage, ArpOperation, Body, HardwareAddr, IPV4_HEADER_LEN, IpHeader, Packet,
@@ -15,7 +15,6 @@ use super::Network;
 use super::relay::queue_item;
 use super::task::Task;
 use crate::addresses::{address, node_number};
-use crate::drop_reason::PacketDropReason;
 
 fn packet_from_message(message: &ArpMessage) -> RoutedPacket {
     let packet =
@@ -98,7 +97,7 @@ impl Network {
                 // (RFC 1122 §2.4).
                 ArpOutput::Evicted { id: (id, _) } => {
                     let node = self.radios[radio].node;
-                    self.drop_on_air(node, id, None, PacketDropReason::Arp);
+                    self.drop_on_air(node, id, None, DropReason::Arp);
                 }
                 ArpOutput::Failed { id: (id, _), to } => {
                     if let Some(to) = node_number(to) {

@@ -1,8 +1,7 @@
 //! Packets on wires: arrival at a node, forwarding, and entry into a link.
 
-use driftway_base::Ecn;
-use driftway_link::{DropReason, EnqueueOutcome, Frame, LinkEvent, QueuePosition, Side};
-use driftway_route::DropReason as RouteDrop;
+use driftway_base::{DropReason, Ecn};
+use driftway_link::{EnqueueOutcome, Frame, LinkEvent, QueuePosition, Side};
 use driftway_route::feedback::{Scheme, UndeliverablePacket};
 use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
@@ -11,7 +10,6 @@ use super::task::Task;
 use super::{CROSS_TRAFFIC_STREAM, DISCARD_PORT, Network, OPAQUE_STREAM};
 use crate::addresses::address;
 use crate::digest::DELIVERED;
-use crate::drop_reason::PacketDropReason;
 use crate::wired::link_end::LinkEnd;
 
 impl Network {
@@ -28,11 +26,11 @@ impl Network {
                         routed.packet.ip.ecn = Ecn::Ce;
                     }
                 }
-                LinkEvent::Lost { from, id, reason: DropReason::CodelDrop } => {
-                    self.drop_in_queue(LinkEnd { link, side: from }, id, DropReason::CodelDrop);
+                LinkEvent::Lost { from, id, reason: DropReason::Codel } => {
+                    self.drop_in_queue(LinkEnd { link, side: from }, id, DropReason::Codel);
                 }
                 LinkEvent::Lost { from, id, reason } => {
-                    let lost = self.drop_on_link(link, id, drop_reason(reason));
+                    let lost = self.drop_on_link(link, id, reason);
                     if let (Some(packet), DropReason::Partition) = (lost, reason) {
                         self.on_packet_cut(LinkEnd { link, side: from }, &packet);
                     }
@@ -86,8 +84,8 @@ impl Network {
         if packet.ip.ttl > 0 {
             return true;
         }
-        if let Some(packet) = self.drop_at_node(node, id, PacketDropReason::TimeToLive) {
-            let (now, reason) = (self.now, RouteDrop::TimeToLive);
+        if let Some(packet) = self.drop_at_node(node, id, DropReason::TimeToLive) {
+            let (now, reason) = (self.now, DropReason::TimeToLive);
             let lost = UndeliverablePacket { packet: &packet, reason, link: None, packet_id: None };
             self.nodes[node].feedback.on_undeliverable(now, &lost);
             self.ready_feedback.push_back(node);
@@ -118,7 +116,7 @@ impl Network {
         let Some(packet) = self.packets.get(id).map(|routed| &routed.packet) else { return };
         let to = packet.ip.destination;
         let Some(goal) = self.topology.node_at(to) else {
-            self.drop_at_node(node, id, PacketDropReason::UnknownDestination);
+            self.drop_at_node(node, id, DropReason::UnknownDestination);
             return;
         };
         let feedback = &mut self.nodes[node].feedback;
@@ -140,7 +138,7 @@ impl Network {
                 self.on_no_route(node, id);
             }
             None => {
-                self.drop_at_node(node, id, PacketDropReason::UnknownDestination);
+                self.drop_at_node(node, id, DropReason::UnknownDestination);
             }
         }
     }
@@ -159,7 +157,7 @@ impl Network {
                     routed.packet.ip.ecn = Ecn::Ce;
                 }
                 if let Some(other) = evicted {
-                    self.drop_on_link(link, other, PacketDropReason::QueueOverflow);
+                    self.drop_on_link(link, other, DropReason::QueueOverflow);
                 }
             }
             EnqueueOutcome::Dropped { reason } => {
@@ -171,7 +169,7 @@ impl Network {
 
     /// Drops a packet that its queue did not accept or keep.
     fn drop_in_queue(&mut self, link_end: LinkEnd, id: u32, reason: DropReason) {
-        let dropped = self.drop_on_link(link_end.link, id, drop_reason(reason));
+        let dropped = self.drop_on_link(link_end.link, id, reason);
         if self.sends_source_quench[link_end.link]
             && let Some(packet) = dropped
         {
@@ -199,23 +197,13 @@ impl Network {
     }
 
     /// Drops a packet on a link; returns it if an error may quote it.
-    pub(super) fn drop_on_link(
-        &mut self,
-        link: usize,
-        id: u32,
-        why: PacketDropReason,
-    ) -> Option<Packet> {
+    pub(super) fn drop_on_link(&mut self, link: usize, id: u32, why: DropReason) -> Option<Packet> {
         self.drop_wired(None, link as u32, id, why)
     }
 
     /// Drops a packet that a node would have forwarded over a wire; returns it if an error may quote
     /// it.
-    pub(super) fn drop_at_node(
-        &mut self,
-        node: usize,
-        id: u32,
-        why: PacketDropReason,
-    ) -> Option<Packet> {
+    pub(super) fn drop_at_node(&mut self, node: usize, id: u32, why: DropReason) -> Option<Packet> {
         self.drop_wired(Some(node), node as u32, id, why)
     }
 
@@ -224,7 +212,7 @@ impl Network {
         node: Option<usize>,
         place: u32,
         id: u32,
-        why: PacketDropReason,
+        why: DropReason,
     ) -> Option<Packet> {
         let packet = self.packets.record_plain_drop(id, why)?;
         self.digest.add_packet(self.now, place, why as u8, &packet);
@@ -237,14 +225,4 @@ impl Network {
 /// Creates a packet of a node itself, not yet numbered.
 pub(super) fn new_packet(from: usize, to: driftway_base::Ipv4Addr, body: Body) -> Packet {
     Packet { ip: driftway_wire::IpHeader::new(address(from), to), body }
-}
-
-fn drop_reason(reason: DropReason) -> PacketDropReason {
-    match reason {
-        DropReason::QueueOverflow => PacketDropReason::QueueOverflow,
-        DropReason::RedDrop => PacketDropReason::Red,
-        DropReason::CodelDrop => PacketDropReason::Codel,
-        DropReason::BitError => PacketDropReason::BitError,
-        DropReason::Partition => PacketDropReason::Partition,
-    }
 }

@@ -27,7 +27,7 @@ pub enum Reasons {
     None,
     /// These, each with its meaning.
     Words(&'static [(&'static str, &'static str)]),
-    /// A [`PacketDropReason`](crate::PacketDropReason).
+    /// A [`DropReason`](crate::DropReason).
     Drop,
     /// The state of an aid.
     AidState,
