@@ -79,6 +79,11 @@ reasons! {
 }
 
 impl DropReason {
+    /// Returns true for the reasons for which queues drop packets: they are full, or early.
+    pub const fn is_of_queue(self) -> bool {
+        matches!(self, Self::QueueOverflow | Self::Red | Self::Codel)
+    }
+
     /// Returns true if the reason implies that there is no route to the destination at present: of the
     /// reasons for which routing drops a packet, all but these.
     pub const fn is_route_failure(self) -> bool {

@@ -40,7 +40,7 @@ pub fn record(observers: &mut Observers<'_>, net: &Network, event: &NetworkEvent
                 capture.write_frame(frame, net.preamble(), carried);
             }
         }
-        NetworkEvent::Dropped { node: Some(node), to, packet, reason, failed, is_air_idle } => {
+        NetworkEvent::Dropped { node, to, packet, reason, failed, is_air_idle, .. } => {
             if let Some(capture) = &mut observers.capture {
                 let why = match failed {
                     Some(failed) => format!("{} ({})", reason.name(), describe_attempts(*failed)),
@@ -80,7 +80,7 @@ fn entry(now: Instant, event: &NetworkEvent) -> Option<Entry> {
             let entry = at(*node, Layer::Routing, Event::Delivered);
             Entry { hops: Some(hops), ..entry.with_packet(packet) }
         }
-        NetworkEvent::Dropped { node: Some(node), to, packet, reason, .. } => {
+        NetworkEvent::Dropped { node, to, packet, reason, .. } => {
             let layer = match reason {
                 DropReason::QueueOverflow | DropReason::Red | DropReason::Codel => Layer::Queue,
                 _ => Layer::Routing,
@@ -88,15 +88,15 @@ fn entry(now: Instant, event: &NetworkEvent) -> Option<Entry> {
             let entry = at(*node, layer, Event::Dropped).with_packet(packet);
             Entry { neighbour: *to, ..entry.with_reason(reason.name()) }
         }
-        NetworkEvent::Enqueued { node, to, packet, queue_length } => {
+        NetworkEvent::Enqueued { node, to, packet, queue_length, .. } => {
             let entry = at(*node, Layer::Queue, Event::Enqueued).with_packet(packet);
             Entry { neighbour: *to, queue_length: Some(*queue_length), ..entry }
         }
-        NetworkEvent::Dequeued { node, to, packet, queue_length } => {
+        NetworkEvent::Dequeued { node, to, packet, queue_length, .. } => {
             let entry = at(*node, Layer::Queue, Event::Dequeued).with_packet(packet);
             Entry { neighbour: *to, queue_length: Some(*queue_length), ..entry }
         }
-        NetworkEvent::Received { node, from, packet } => {
+        NetworkEvent::Received { node, from, packet, .. } => {
             let entry = at(*node, Layer::Routing, Event::Received).with_packet(packet);
             Entry { neighbour: Some(*from), ..entry }
         }
@@ -119,9 +119,7 @@ fn entry(now: Instant, event: &NetworkEvent) -> Option<Entry> {
             let entry = at(*node, Layer::Routing, Event::LinkRetry).with_packet(packet);
             Entry { neighbour: Some(*to), ..entry.with_reason(reason) }
         }
-        NetworkEvent::Dropped { node: None, .. }
-        | NetworkEvent::Fault { .. }
-        | NetworkEvent::Frame { .. } => return None,
+        NetworkEvent::Fault { .. } | NetworkEvent::Frame { .. } => return None,
     })
 }
 

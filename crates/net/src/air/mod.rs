@@ -1,7 +1,7 @@
 //! Parts of nodes with radios that do not act on the network: the MAC layer of an air, the routing
 //! protocol of a node, its route probes, and the order of segments in its queue.
 
-pub mod accounting;
+pub mod counters;
 pub mod link_monitor;
 pub mod mac;
 pub mod route_prober;

@@ -10,6 +10,7 @@ use super::task::Task;
 use super::{Network, Node, link_of};
 use crate::addresses::address;
 use crate::event::{Event, FailedSend};
+use crate::interface::{Interface, Place};
 use crate::output::Output;
 
 impl Network {
@@ -25,7 +26,8 @@ impl Network {
         let node = self.radios[radio].node;
         let Some(packet) = self.packets.get(id).copied() else { return };
         if is_arp(&packet) {
-            self.drop_on_air(node, id, Some(to), DropReason::Arp);
+            let at = Place::Interface(Interface::Radio(radio), Some(to));
+            self.drop(at, id, DropReason::Arp);
             return self.transmit_next(radio);
         }
         let in_range = self.in_range(node, to);
@@ -36,10 +38,10 @@ impl Network {
         self.record(|| Event::LinkFailed { node, failed, packet, in_range });
         self.outputs.push_back(Output::SendFailed { node, to: packet.packet.ip.destination });
         match reason {
-            Some(_) => self.accounting.counters.link_failures += 1,
-            None => self.accounting.counters.arp_failures += 1,
+            Some(_) => self.counters.link_failures += 1,
+            None => self.counters.arp_failures += 1,
         }
-        self.accounting.counters.false_link_failures += u64::from(in_range);
+        self.counters.false_link_failures += u64::from(in_range);
         self.tasks.push(Task::FailLink { radio, id, to });
         self.on_neighbour_lost(node, to);
     }
@@ -47,11 +49,10 @@ impl Network {
     /// Passes a packet that was not sent, and those queued for the same neighbour, to routing.
     pub(super) fn fail_link(&mut self, radio: usize, id: u32, to: u32) {
         let node = self.radios[radio].node;
-        let Some(packet) = self.packets.record_delivery(id) else { return };
-        let (now, accounting) = (self.now, &mut self.accounting);
+        let Some(packet) = self.packets.take(id) else { return };
+        let now = self.now;
         let mut affected = std::mem::take(&mut self.affected_packets);
         if !packet.is_control() {
-            accounting.on_packet_in();
             affected.push(packet.packet);
         }
         let (packets, queue) = (&mut self.packets, &mut self.radios[radio].queue);
@@ -61,12 +62,11 @@ impl Network {
             loop {
                 let item = queue.dequeue_for(to)?;
                 if packets.get(item.id).is_some_and(|packet| is_arp(packet)) {
-                    messages.extend(packets.record_drop(item.id, DropReason::Arp));
+                    messages.push(item.id);
                     continue;
                 }
-                let packet = packets.record_delivery(item.id)?;
+                let packet = packets.take(item.id)?;
                 if !packet.is_control() {
-                    accounting.on_packet_in();
                     affected.push(packet.packet);
                 }
                 return Some(packet);
@@ -79,8 +79,9 @@ impl Network {
         feedback.on_link_failure(now, link, &affected);
         affected.clear();
         self.affected_packets = affected;
+        let at = Place::Interface(Interface::Radio(radio), Some(to));
         for message in messages {
-            self.record_air_drop(node, Some(to), &message, DropReason::Arp);
+            self.drop(at, message, DropReason::Arp);
         }
         self.failed_link = Some(link);
         self.tasks.push(Task::AfterFailure { radio });

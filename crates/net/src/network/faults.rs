@@ -6,12 +6,12 @@ use driftway_route::feedback::{SchemeName, UndeliverablePacket};
 use driftway_scenario::PartitionSignal;
 use driftway_wire::Packet;
 
-use super::Network;
 use super::task::Task;
+use super::{Network, OPAQUE_STREAM};
 use crate::event::Event;
+use crate::interface::{Interface, LinkEnd, Place};
 use crate::output::Output;
 use crate::wired::faults::{FaultAction, PartitionNotification};
-use crate::wired::link_end::LinkEnd;
 
 impl Network {
     pub(super) fn schedule_fault(&mut self, number: usize) {
@@ -162,7 +162,8 @@ impl Network {
             self.airs[air].mac.set_enabled(self.now, station, false);
             self.schedule_air(air);
             while drops_queue && let Some(item) = self.radios[radio].queue.dequeue(self.now) {
-                self.drop_on_air(node, item.id, item.next_hop, DropReason::Partition);
+                let at = Place::Interface(Interface::Radio(radio), item.next_hop);
+                self.drop(at, item.id, DropReason::Partition);
             }
         }
     }
@@ -201,7 +202,10 @@ impl Network {
         {
             return self.forward(node, id, place);
         }
-        let Some(packet) = self.drop_on_link(link, id, DropReason::Unreachable) else {
+        let at = Place::Interface(Interface::Wire(link_end), None);
+        let dropped = self.drop(at, id, DropReason::Unreachable);
+        // An error could not quote what is not known.
+        let Some(packet) = dropped.filter(|lost| lost.payload().stream != OPAQUE_STREAM) else {
             return;
         };
         if let Some(PartitionNotification::MessageLost | PartitionNotification::HostUnreachable) =

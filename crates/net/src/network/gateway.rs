@@ -5,7 +5,6 @@ use driftway_wire::{Body, Packet};
 
 use super::Network;
 use crate::addresses::address;
-use crate::digest::DELIVERED;
 use crate::output::Output;
 
 /// The protocol number of TCP.
@@ -36,13 +35,6 @@ impl Network {
     fn joins_sides(&self, node: usize, one: Ipv4Addr, other: Ipv4Addr) -> bool {
         let own = address(node);
         one != own && other != own && self.uses_air(node, one) != self.uses_air(node, other)
-    }
-
-    /// Ends a packet at the gateway, which takes it in place of the destination.
-    pub(super) fn intercept(&mut self, node: usize, from_air: bool, packet: &Packet) {
-        self.digest.add_packet(self.now, node as u32, DELIVERED, packet);
-        self.record_delivery(node, packet);
-        self.outputs.push_back(Output::Intercepted { node, from_air, packet: *packet });
     }
 
     /// Reports an error of the gateway's own node about a packet that the gateway has sent in the name of

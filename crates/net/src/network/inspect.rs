@@ -8,7 +8,7 @@ use driftway_route::feedback::{Feedback, Scheme};
 
 use super::{Network, TimerCounts};
 use crate::addresses::{address, node_at};
-use crate::air::accounting::RoutingCounters;
+use crate::air::counters::RoutingCounters;
 use crate::digest::Digest;
 
 impl Network {
@@ -174,7 +174,7 @@ impl Network {
 
     /// Returns the counters of routing over the air.
     pub fn routing_counters(&self) -> RoutingCounters {
-        self.accounting.counters
+        self.counters
     }
 
     /// Returns the counters of each node's routing protocol.
@@ -200,10 +200,9 @@ impl Network {
     /// # Errors
     /// Describes the difference, which is a bug in driftway.
     pub fn check_conservation(&self) -> Result<(), String> {
-        self.packets.check_conservation(self.packets_held())?;
-        let kept = self.nodes.iter().filter_map(|node| node.routing.as_ref());
-        let kept: usize = kept.map(|routing| routing.buffered_packets()).sum();
-        self.accounting.check_conservation(kept as u64)
+        let routing = self.nodes.iter().filter_map(|node| node.routing.as_ref());
+        let routed: usize = routing.map(|routing| routing.buffered_packets()).sum();
+        self.packets.check_conservation(self.packets_held(), routed as u64)
     }
 
     /// Returns the number of packets with a handle: on links, buffered by routers, from a node to

@@ -22,8 +22,8 @@ impl Network {
             return false;
         }
         let in_range = self.in_range(node, to);
-        self.accounting.counters.link_retries += 1;
-        self.accounting.counters.vain_link_retries += u64::from(!in_range);
+        self.counters.link_retries += 1;
+        self.counters.vain_link_retries += u64::from(!in_range);
         self.record(|| Event::LinkRetried { node, to, packet, in_range });
         self.transmit(radio, OutgoingPacket { id, to: Some(to), bytes: packet.len() });
         true
@@ -37,7 +37,7 @@ impl Network {
         }
         let of = &mut self.radios[radio];
         let Some(retry) = &mut of.link_retry else { return };
-        self.accounting.counters.link_retries_sent += u64::from(retry.on_sent());
+        self.counters.link_retries_sent += u64::from(retry.on_sent());
         if let Some(to) = to {
             self.on_neighbour_heard(self.radios[radio].node, to);
         }

@@ -5,6 +5,7 @@
 //! asked, and goes on with the last task when it is called again. So hosts act at the same points as
 //! if the network called them.
 
+mod ends;
 mod failures;
 mod faults;
 mod feedback;
@@ -12,6 +13,7 @@ mod gateway;
 mod handoff;
 mod hearing;
 mod inspect;
+mod interfaces;
 mod link_retry;
 mod notices;
 mod parts;
@@ -31,11 +33,12 @@ use driftway_route::feedback::NextHop;
 use driftway_wire::Packet;
 
 use crate::addresses::address;
-use crate::air::accounting::RoutingAccounting;
+use crate::air::counters::RoutingCounters;
 use crate::air::link_monitor::LinkMonitor;
 use crate::air::segment_order::SegmentQueueing;
 use crate::digest::Digest;
 use crate::event::{Event, FailedSend, Recording};
+use crate::interface::Outcome;
 use crate::output::Output;
 use crate::packets::PacketsInTransit;
 use crate::wakeups::{WakeUp, WakeUps};
@@ -105,7 +108,7 @@ pub struct Network {
     /// The gateway that splits TCP connections; `None`: there is none.
     splitting_gateway: Option<usize>,
     packets: PacketsInTransit,
-    accounting: RoutingAccounting,
+    counters: RoutingCounters,
     /// True if radios resolve addresses.
     has_arp: bool,
     wakeups: WakeUps,
@@ -177,7 +180,7 @@ impl Network {
             gateways: parts.gateways,
             splitting_gateway: parts.splitting_gateway,
             packets: PacketsInTransit::default(),
-            accounting: RoutingAccounting::default(),
+            counters: RoutingCounters::default(),
             wakeups: WakeUps::default(),
             pause_at: Instant::FAR_FUTURE,
             is_paused: false,
@@ -294,12 +297,13 @@ impl Network {
     pub fn send_numbered(&mut self, node: usize, packet: &Packet, place: QueuePosition) {
         let to = packet.ip.destination;
         if self.topology.node_at(to) == Some(node) {
-            let id = self.packets.insert_plain(packet);
+            let id = self.packets.insert(packet);
             self.local_deliveries.push_back((node, id));
         } else if self.uses_air(node, to) {
+            self.packets.create();
             self.send_over_air(node, packet, place);
         } else {
-            let id = self.packets.insert_plain(packet);
+            let id = self.packets.insert(packet);
             self.forward_over_wire(node, id, place);
         }
     }
@@ -415,7 +419,7 @@ impl Network {
 
     /// Delivers a packet from a node's host to itself.
     fn deliver_locally(&mut self, node: usize, id: u32) {
-        let Some(packet) = self.packets.record_plain_delivery(id) else { return };
+        let Some(packet) = self.packets.end(id, Outcome::Delivered) else { return };
         // Goldens of networks with radios do not count these.
         if self.airs.is_empty() {
             self.digest.add_packet(self.now, node as u32, crate::digest::DELIVERED, &packet);
@@ -439,9 +443,9 @@ impl Network {
         for radio in self.nodes[node].radios.clone() {
             let arrivals = std::mem::take(&mut self.radios[radio].queue_arrivals);
             for arrival in arrivals {
-                let id = arrival.1.id;
-                if self.packets.get(id).is_some_and(|routed| is_lost(&routed.packet)) {
-                    self.packets.record_drop(id, driftway_base::DropReason::SignalLoss);
+                if self.packets.get(arrival.id).is_some_and(|routed| is_lost(&routed.packet)) {
+                    let reason = driftway_base::DropReason::SignalLoss;
+                    self.packets.end(arrival.id, Outcome::Dropped(reason));
                 } else {
                     self.radios[radio].queue_arrivals.push_back(arrival);
                 }
@@ -452,7 +456,7 @@ impl Network {
     /// Loses a packet without a reason, which the accounting must detect.
     #[cfg(feature = "fault-injection")]
     pub fn lose_silently(&mut self, packet: &Packet) {
-        self.packets.insert_plain(packet);
+        self.packets.insert(packet);
     }
 }
 

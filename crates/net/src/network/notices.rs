@@ -10,9 +10,9 @@ use driftway_wire::{Body, IcmpMessage, Packet};
 
 use super::{CROSS_TRAFFIC_STREAM, Network};
 use crate::addresses::address;
+use crate::interface::{LinkEnd, Place};
 use crate::output::Output;
 use crate::wired::faults::ActiveFault;
-use crate::wired::link_end::LinkEnd;
 
 /// Returns the number of a node's side of a link, as its feedback counts next hops.
 pub(super) const fn next_hop_of(link_end: LinkEnd) -> NextHop {
@@ -51,7 +51,7 @@ impl Network {
         let feedback = &mut self.nodes[node].feedback;
         let action = feedback.on_notice(self.now, &packet, next_hop_of(over), &self.next_hops);
         if action == NoticeAction::Discard {
-            self.drop_at_node(node, id, DropReason::NoticeDiscarded);
+            self.drop(Place::Node(node), id, DropReason::NoticeDiscarded);
         }
         action == NoticeAction::Forward
     }
@@ -107,10 +107,10 @@ impl Network {
         {
             UndeliverableOutcome::Buffered => {}
             UndeliverableOutcome::Dropped => {
-                self.drop_at_node(node, id, DropReason::Unreachable);
+                self.drop(Place::Node(node), id, DropReason::Unreachable);
             }
             UndeliverableOutcome::Overflow => {
-                self.drop_at_node(node, id, DropReason::RouterBuffer);
+                self.drop(Place::Node(node), id, DropReason::RouterBuffer);
             }
         }
     }
@@ -153,8 +153,8 @@ impl Network {
         }
         self.identify(node, &mut message);
         if lost {
-            let id = self.packets.insert_plain(&message);
-            self.drop_at_node(node, id, DropReason::SignalLoss);
+            let id = self.packets.insert(&message);
+            self.drop(Place::Node(node), id, DropReason::SignalLoss);
         } else {
             self.send_numbered(node, &message, QueuePosition::Tail);
         }

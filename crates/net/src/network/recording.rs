@@ -7,6 +7,7 @@ use driftway_wire::{Packet, RoutedPacket};
 use super::Network;
 use crate::air::routing::HOST_TTL;
 use crate::event::{Event, Recording};
+use crate::interface::{Interface, LinkEnd, Outcome, Place};
 
 impl Network {
     pub(super) fn start_recording(&mut self) {
@@ -27,19 +28,37 @@ impl Network {
         }
     }
 
-    fn record_end(&mut self, event: impl FnOnce(&mut Self) -> Event) {
-        if self.recording >= Recording::Ends {
-            let event = event(self);
-            self.events.push_back(event);
-        }
-    }
-
-    pub(super) fn record_delivery(&mut self, node: usize, packet: &Packet) {
-        self.record_end(|network| Event::Delivered {
-            node,
-            packet: RoutedPacket::plain(*packet),
-            initial_ttl: network.initial_ttl(packet),
-        });
+    /// Records the end of a packet.
+    pub(super) fn record_end(&mut self, at: Place, packet: &RoutedPacket, outcome: Outcome) {
+        let event = match outcome {
+            Outcome::PassedOn => return,
+            Outcome::Delivered => Event::Delivered {
+                node: self.node_of(at),
+                packet: *packet,
+                initial_ttl: self.initial_ttl(&packet.packet),
+            },
+            Outcome::Dropped(reason) => {
+                let failed = self.failed_send.filter(|_| reason == DropReason::LinkFailure);
+                let (interface, to) = match at {
+                    Place::Interface(interface, to) => (Some(interface), to),
+                    Place::Node(_) | Place::Routing(_) => (None, None),
+                };
+                let to = match interface {
+                    Some(Interface::Wire(end)) => Some(self.node_across(end)),
+                    _ => to.or(failed.map(|failed| failed.to)),
+                };
+                Event::Dropped {
+                    node: self.node_of(at),
+                    interface,
+                    to,
+                    packet: *packet,
+                    reason,
+                    failed,
+                    is_air_idle: self.is_air_idle(),
+                }
+            }
+        };
+        self.events.push_back(event);
     }
 
     /// Returns the time to live with which a packet left its source: routing may set its own.
@@ -50,65 +69,48 @@ impl Network {
         routing.map_or(HOST_TTL, |routing| routing.initial_ttl())
     }
 
-    pub(super) fn record_wire_drop(
-        &mut self,
-        node: Option<usize>,
-        packet: &Packet,
-        reason: DropReason,
-    ) {
-        self.record_end(|network| Event::Dropped {
-            node,
-            to: None,
-            packet: RoutedPacket::plain(*packet),
-            reason,
-            failed: None,
-            is_air_idle: network.is_air_idle(),
-        });
-    }
-
-    pub(super) fn record_air_drop(
-        &mut self,
-        node: usize,
-        to: Option<u32>,
-        packet: &RoutedPacket,
-        reason: DropReason,
-    ) {
-        self.record_end(|network| {
-            let failed = network.failed_send.filter(|_| reason == DropReason::LinkFailure);
-            Event::Dropped {
-                node: Some(node),
-                to: to.or(failed.map(|failed| failed.to)),
-                packet: *packet,
-                reason,
-                failed,
-                is_air_idle: network.is_air_idle(),
-            }
-        });
-    }
-
     fn is_air_idle(&self) -> bool {
         self.airs.iter().all(|air| air.mac.next_timeout().is_none())
     }
 
-    pub(super) fn record_enqueued(&mut self, radio: usize, id: u32, to: Option<u32>) {
+    /// Records that a packet has entered the queue of an interface.
+    pub(super) fn record_enqueued(&mut self, interface: Interface, id: u32, to: Option<u32>) {
         if let Some(packet) = self.packets.get(id).copied() {
-            let (node, queue_length) = self.queue_of(radio);
-            self.events.push_back(Event::Enqueued { node, to, packet, queue_length });
+            let (node, to, queue_length) = self.hop(interface, to);
+            let event = Event::Enqueued { node, interface, to, packet, queue_length };
+            self.events.push_back(event);
         }
     }
 
-    pub(super) fn record_dequeued(&mut self, radio: usize, id: u32, to: Option<u32>) {
+    /// Records that a packet has left the queue of an interface.
+    pub(super) fn record_sent(&mut self, interface: Interface, id: u32, to: Option<u32>) {
         if let Some(packet) = self.packets.get(id).copied() {
-            let (node, queue_length) = self.queue_of(radio);
-            if self.airs[self.radios[radio].air].mac.is_recording() {
+            if let Interface::Radio(radio) = interface
+                && self.airs[self.radios[radio].air].mac.is_recording()
+            {
                 self.radios[radio].accepted.push_back((self.now, packet));
             }
-            self.events.push_back(Event::Dequeued { node, to, packet, queue_length });
+            let (node, to, queue_length) = self.hop(interface, to);
+            let event = Event::Dequeued { node, interface, to, packet, queue_length };
+            self.events.push_back(event);
         }
     }
 
-    fn queue_of(&self, radio: usize) -> (usize, u32) {
-        (self.radios[radio].node, self.radios[radio].queue.len() as u32)
+    /// Returns the node of an interface, the next hop, and the length of the queue.
+    fn hop(&self, interface: Interface, to: Option<u32>) -> (usize, Option<u32>, u32) {
+        let node = self.node_of_interface(interface);
+        match interface {
+            Interface::Wire(end) => {
+                let queued = self.links[end.link].queue_len(end.side);
+                (node, Some(self.node_across(end)), queued as u32)
+            }
+            Interface::Radio(radio) => (node, to, self.radios[radio].queue.len() as u32),
+        }
+    }
+
+    /// Returns the node at the other end of a wire.
+    pub(super) fn node_across(&self, end: LinkEnd) -> u32 {
+        self.topology.across(end.link, end.side) as u32
     }
 
     /// Records the frames of an air that have ended since the last call.

@@ -5,16 +5,16 @@
 //! are derived from node numbers, so that these two addresses determine the whole message.
 
 use driftway_base::{DropReason, Instant};
-use driftway_link::{Arp, ArpOutput, PacketClass, QueuePosition, QueuedPacket, Resolution};
+use driftway_link::{Arp, ArpOutput, QueuePosition, Resolution};
 use driftway_wire::{
     ARP_LEN, ArpMessage, ArpOperation, Body, HardwareAddr, IPV4_HEADER_LEN, IpHeader, Packet,
     RoutedPacket,
 };
 
 use super::Network;
-use super::relay::queue_item;
 use super::task::Task;
 use crate::addresses::{address, node_number};
+use crate::interface::{Interface, Place};
 
 fn packet_from_message(message: &ArpMessage) -> RoutedPacket {
     let packet =
@@ -54,12 +54,13 @@ impl Network {
     pub(super) fn resolve_or_hold(
         &mut self,
         radio: usize,
-        item: &QueuedPacket,
+        id: u32,
+        neighbour: u32,
         place: QueuePosition,
     ) -> bool {
         let of = &mut self.radios[radio];
-        let (Some(arp), Some(neighbour)) = (&mut of.arp, item.next_hop) else { return true };
-        match arp.resolve(self.now, address(neighbour as usize), (item.id, place)) {
+        let Some(arp) = &mut of.arp else { return true };
+        match arp.resolve(self.now, address(neighbour as usize), (id, place)) {
             Resolution::Known(_) => true,
             Resolution::Pending => {
                 let node = of.node;
@@ -88,16 +89,13 @@ impl Network {
                     self.send_arp(radio, &message, message.target_hardware.node());
                 }
                 ArpOutput::Send { id: (id, place), hardware, .. } => {
-                    if let Some(packet) = self.packets.get(id) {
-                        let item = queue_item(packet, id, hardware.node());
-                        self.enqueue_after_delay(radio, item, place);
-                    }
+                    self.enqueue_after_delay(radio, id, hardware.node(), place);
                 }
                 // A later packet has replaced it, which is no sign that the neighbour has failed
                 // (RFC 1122 §2.4).
                 ArpOutput::Evicted { id: (id, _) } => {
-                    let node = self.radios[radio].node;
-                    self.drop_on_air(node, id, None, DropReason::Arp);
+                    let at = Place::Interface(Interface::Radio(radio), None);
+                    self.drop(at, id, DropReason::Arp);
                 }
                 ArpOutput::Failed { id: (id, _), to } => {
                     if let Some(to) = node_number(to) {
@@ -111,11 +109,8 @@ impl Network {
     }
 
     fn send_arp(&mut self, radio: usize, message: &ArpMessage, next_hop: Option<u32>) {
-        let id = self.packets.insert(&packet_from_message(message));
-        // queue/dsr-priqueue.cc, queue/priqueue.cc: ARP messages have no priority.
-        let class = PacketClass::Other;
-        let item = QueuedPacket { id, bytes: ARP_LEN, ecn_capable: false, next_hop, class };
-        self.enqueue_after_delay(radio, item, QueuePosition::Tail);
+        let id = self.packets.insert_routed(&packet_from_message(message));
+        self.enqueue_after_delay(radio, id, next_hop, QueuePosition::Tail);
     }
 
     /// Repeats the requests that have not been answered in time.

@@ -1,16 +1,16 @@
 //! Packets on wires: arrival at a node, forwarding, and entry into a link.
 
-use driftway_base::{DropReason, Ecn};
-use driftway_link::{EnqueueOutcome, Frame, LinkEvent, QueuePosition, Side};
-use driftway_route::feedback::{Scheme, UndeliverablePacket};
+use driftway_base::DropReason;
+use driftway_link::{LinkEvent, QueuePosition, Side};
+use driftway_route::feedback::Scheme;
 use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
 use super::notices::{next_hop_of, notified_destination};
 use super::task::Task;
-use super::{CROSS_TRAFFIC_STREAM, DISCARD_PORT, Network, OPAQUE_STREAM};
+use super::{CROSS_TRAFFIC_STREAM, DISCARD_PORT, Network};
 use crate::addresses::address;
-use crate::digest::DELIVERED;
-use crate::wired::link_end::LinkEnd;
+use crate::interface::{Interface, LinkEnd, Outcome, Place};
+use crate::output::Output;
 
 impl Network {
     /// Handles the frames that a link has ended, and schedules its next wake-up.
@@ -21,19 +21,10 @@ impl Network {
                     let node = self.topology.across(link, from);
                     self.arrive(node, LinkEnd { link, side: from.other() }, id);
                 }
-                LinkEvent::Marked { id, .. } => {
-                    if let Some(routed) = self.packets.get(id) {
-                        routed.packet.ip.ecn = Ecn::Ce;
-                    }
-                }
-                LinkEvent::Lost { from, id, reason: DropReason::Codel } => {
-                    self.drop_in_queue(LinkEnd { link, side: from }, id, DropReason::Codel);
-                }
+                LinkEvent::Marked { id, .. } => self.mark(id),
                 LinkEvent::Lost { from, id, reason } => {
-                    let lost = self.drop_on_link(link, id, reason);
-                    if let (Some(packet), DropReason::Partition) = (lost, reason) {
-                        self.on_packet_cut(LinkEnd { link, side: from }, &packet);
-                    }
+                    let end = Interface::Wire(LinkEnd { link, side: from });
+                    self.drop(Place::Interface(end, None), id, reason);
                 }
             }
             if !self.outputs.is_empty() {
@@ -49,8 +40,9 @@ impl Network {
     /// it.
     fn arrive(&mut self, node: usize, over: LinkEnd, id: u32) {
         if self.splitting_gateway == Some(node) && self.intercepts_handle(node, id) {
-            let Some(packet) = self.packets.record_plain_delivery(id) else { return };
-            return self.intercept(node, false, &packet);
+            let outcome = Outcome::Delivered;
+            let Some(packet) = self.end(Place::Node(node), id, outcome) else { return };
+            return self.outputs.push_back(Output::Intercepted { node, from_air: false, packet });
         }
         let Some(packet) = self.packets.get(id).map(|routed| &mut routed.packet) else { return };
         let to = packet.ip.destination;
@@ -64,9 +56,8 @@ impl Network {
             return self.forward(node, id, QueuePosition::Tail);
         }
         if self.topology.node_at(to) == Some(node) {
-            let Some(packet) = self.packets.record_plain_delivery(id) else { return };
-            self.digest.add_packet(self.now, node as u32, DELIVERED, &packet);
-            self.record_delivery(node, &packet);
+            let outcome = Outcome::Delivered;
+            let Some(packet) = self.end(Place::Node(node), id, outcome) else { return };
             return self.deliver_to_host(node, &packet);
         }
         if self.decrement_ttl(node, id) {
@@ -84,13 +75,7 @@ impl Network {
         if packet.ip.ttl > 0 {
             return true;
         }
-        if let Some(packet) = self.drop_at_node(node, id, DropReason::TimeToLive) {
-            let (now, reason) = (self.now, DropReason::TimeToLive);
-            let lost = UndeliverablePacket { packet: &packet, reason, link: None, packet_id: None };
-            self.nodes[node].feedback.on_undeliverable(now, &lost);
-            self.ready_feedback.push_back(node);
-            self.send_icmp(node, false);
-        }
+        self.drop(Place::Node(node), id, DropReason::TimeToLive);
         false
     }
 
@@ -106,7 +91,7 @@ impl Network {
         if !self.uses_air(node, to) {
             return self.forward_over_wire(node, id, place);
         }
-        if let Some(packet) = self.packets.record_plain_delivery(id) {
+        if let Some(packet) = self.packets.take_plain(id) {
             self.send_over_air(node, &packet, place);
         }
     }
@@ -116,7 +101,7 @@ impl Network {
         let Some(packet) = self.packets.get(id).map(|routed| &routed.packet) else { return };
         let to = packet.ip.destination;
         let Some(goal) = self.topology.node_at(to) else {
-            self.drop_at_node(node, id, DropReason::UnknownDestination);
+            self.drop(Place::Node(node), id, DropReason::UnknownDestination);
             return;
         };
         let feedback = &mut self.nodes[node].feedback;
@@ -133,50 +118,13 @@ impl Network {
             link_end.or_else(|| self.topology.choose_link(node, goal, may_try))
         };
         match found {
-            Some(link_end) => self.enqueue_on_link(link_end.link, link_end.side, id, place),
+            Some(end) => self.enqueue(Interface::Wire(end), id, None, place),
             None if self.topology.candidate_links(node, goal).next().is_some() => {
                 self.on_no_route(node, id);
             }
             None => {
-                self.drop_at_node(node, id, DropReason::UnknownDestination);
+                self.drop(Place::Node(node), id, DropReason::UnknownDestination);
             }
-        }
-    }
-
-    /// Enqueues a packet on a link.
-    fn enqueue_on_link(&mut self, link: usize, side: Side, id: u32, place: QueuePosition) {
-        let Some(packet) = self.packets.get(id).map(|routed| &routed.packet) else { return };
-        let frame = Frame { id, bytes: packet.len(), ecn_capable: packet.ip.ecn.is_capable() };
-        // A burst marks its link once: the ready queue is no longer than the number of links.
-        if self.ready_links.back() != Some(&link) {
-            self.ready_links.push_back(link);
-        }
-        match self.links[link].enqueue(self.now, side, frame, place) {
-            EnqueueOutcome::Accepted { mark, evicted } => {
-                if mark && let Some(routed) = self.packets.get(id) {
-                    routed.packet.ip.ecn = Ecn::Ce;
-                }
-                if let Some(other) = evicted {
-                    self.drop_on_link(link, other, DropReason::QueueOverflow);
-                }
-            }
-            EnqueueOutcome::Dropped { reason } => {
-                self.drop_in_queue(LinkEnd { link, side }, id, reason);
-            }
-            EnqueueOutcome::Refused => self.on_packet_refused(LinkEnd { link, side }, id, place),
-        }
-    }
-
-    /// Drops a packet that its queue did not accept or keep.
-    fn drop_in_queue(&mut self, link_end: LinkEnd, id: u32, reason: DropReason) {
-        let dropped = self.drop_on_link(link_end.link, id, reason);
-        if self.sends_source_quench[link_end.link]
-            && let Some(packet) = dropped
-        {
-            let node = self.topology.node_of(link_end);
-            self.nodes[node].feedback.on_queue_overflow(self.now, &packet);
-            self.ready_feedback.push_back(node);
-            self.send_icmp(node, false);
         }
     }
 
@@ -192,33 +140,9 @@ impl Network {
             UdpDatagram { source_port: DISCARD_PORT, destination_port: DISCARD_PORT, payload };
         let mut packet = new_packet(from, address(to), Body::Udp(datagram));
         self.identify(from, &mut packet);
-        let id = self.packets.insert_plain(&packet);
-        self.enqueue_on_link(link, side, id, QueuePosition::Tail);
-    }
-
-    /// Drops a packet on a link; returns it if an error may quote it.
-    pub(super) fn drop_on_link(&mut self, link: usize, id: u32, why: DropReason) -> Option<Packet> {
-        self.drop_wired(None, link as u32, id, why)
-    }
-
-    /// Drops a packet that a node would have forwarded over a wire; returns it if an error may quote
-    /// it.
-    pub(super) fn drop_at_node(&mut self, node: usize, id: u32, why: DropReason) -> Option<Packet> {
-        self.drop_wired(Some(node), node as u32, id, why)
-    }
-
-    fn drop_wired(
-        &mut self,
-        node: Option<usize>,
-        place: u32,
-        id: u32,
-        why: DropReason,
-    ) -> Option<Packet> {
-        let packet = self.packets.record_plain_drop(id, why)?;
-        self.digest.add_packet(self.now, place, why as u8, &packet);
-        self.record_wire_drop(node, &packet, why);
-        // An error could not quote what is not known.
-        (packet.payload().stream != OPAQUE_STREAM).then_some(packet)
+        let id = self.packets.insert(&packet);
+        let end = Interface::Wire(LinkEnd { link, side });
+        self.enqueue(end, id, None, QueuePosition::Tail);
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use driftway_link::Side;
 
-use crate::wired::link_end::LinkEnd;
+use crate::interface::LinkEnd;
 
 /// A table of next links. Destinations without an entry are not reached by wires.
 #[derive(Clone, Debug, Default)]
