@@ -107,6 +107,14 @@ pub enum LinkEvent {
         /// Handle of the frame.
         id: u32,
     },
+    /// Its transmission begins. Reported on request
+    /// ([`PathLink::report_transmissions`](crate::PathLink::report_transmissions)).
+    Sent {
+        /// Sending end.
+        from: Side,
+        /// Handle of the frame.
+        id: u32,
+    },
     /// Delivered at the other end.
     Arrived {
         /// Sending end.

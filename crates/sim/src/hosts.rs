@@ -264,8 +264,11 @@ impl<'a> Hosts<'a> {
         if datagram.destination_port == DISCARD_PORT {
             return;
         }
-        let flow = usize::from(datagram.destination_port.wrapping_sub(sockets::flow_port(0)));
-        let Some(flow) = self.flows.get_mut(flow) else { return };
+        let number = usize::from(datagram.destination_port.wrapping_sub(sockets::flow_port(0)));
+        let Some(flow) = self.flows.get_mut(number) else { return };
+        let node = self.scenario.flows[number].to as usize;
+        let at = FlowContext { now: world.now, node, flow: number };
+        world.observers.datagram_delivered(at, datagram.payload);
         let twice = world.fault_injection.on_delivery() == FaultEffect::Duplicate;
         for _ in 0..1 + u8::from(twice) {
             let may_duplicate = world.net.may_duplicate();
@@ -326,6 +329,8 @@ impl<'a> Hosts<'a> {
         let port = sockets::flow_port(number);
         let datagram = UdpDatagram { source_port: port, destination_port: port, payload };
         let packet = self.hosts[from].new_packet(address(to), Body::Udp(datagram));
+        let at = FlowContext { now: world.now, node: from, flow: number };
+        world.observers.datagram_sent(at, payload);
         world.send(from, packet, QueuePosition::Tail);
     }
 

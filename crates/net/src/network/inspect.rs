@@ -111,10 +111,11 @@ impl Network {
         wired + radios.map(|radio| self.radios[*radio].queue.len()).sum::<usize>()
     }
 
-    /// Returns the position of a node (m); `None` without a radio.
-    pub fn position(&mut self, node: usize) -> Option<(f64, f64)> {
+    /// Returns the position of a node (m) at a time that is neither before the last wake-up nor after the
+    /// next one; `None` without a radio.
+    pub fn position(&mut self, node: usize, at: Instant) -> Option<(f64, f64)> {
         let radio = &self.radios[*self.nodes[node].radios.first()?];
-        Some(self.airs[radio.air].mac.position(radio.station, self.now))
+        Some(self.airs[radio.air].mac.position(radio.station, at))
     }
 
     /// Returns the route from one node to another by the present routes, tables or caches, both ends

@@ -114,7 +114,8 @@ pub struct Network {
     wakeups: WakeUps,
     /// The instant at which the driver wants to inspect the network: it does not run on beyond.
     pause_at: Instant,
-    is_paused: bool,
+    /// The instant up to which the network has run before it stopped because of that.
+    paused_at: Option<Instant>,
     digest: Digest,
 
     outputs: VecDeque<Output>,
@@ -183,7 +184,7 @@ impl Network {
             counters: RoutingCounters::default(),
             wakeups: WakeUps::default(),
             pause_at: Instant::FAR_FUTURE,
-            is_paused: false,
+            paused_at: None,
             digest: Digest::default(),
             outputs: VecDeque::with_capacity(16),
             tasks: Vec::with_capacity(32),
@@ -264,15 +265,16 @@ impl Network {
         self.pause_at = at;
     }
 
-    /// Returns true if the network has stopped because of [`pause_at`](Self::pause_at).
+    /// Returns the instant up to which the network has run, if it has stopped because of
+    /// [`pause_at`](Self::pause_at).
     #[inline]
-    pub fn is_paused(&self) -> bool {
-        self.is_paused
+    pub fn paused_at(&self) -> Option<Instant> {
+        self.paused_at
     }
 
     /// Goes on after a pause, if there was one.
     pub fn resume(&mut self) {
-        self.is_paused = false;
+        self.paused_at = None;
         for air in 0..self.airs.len() {
             if let Some(until) = self.airs[air].paused_until.take() {
                 self.run_air(air, until);
@@ -409,7 +411,7 @@ impl Network {
         if bound < until && is_idle {
             // Continuing later is not an event of its own, so that inspection does not change the run.
             self.airs[number].paused_until = Some(until);
-            self.is_paused = true;
+            self.paused_at = Some(bound);
         } else if is_idle {
             self.schedule_air(number);
         } else {

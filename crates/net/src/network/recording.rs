@@ -1,6 +1,7 @@
 //! Recording of events. Where nothing is recorded, nothing is done or kept.
 
 use driftway_base::DropReason;
+use driftway_link::PathLink;
 use driftway_radio::dcf::{FrameKind, FrameRecord};
 use driftway_wire::{Packet, RoutedPacket};
 
@@ -13,6 +14,7 @@ impl Network {
     pub(super) fn start_recording(&mut self) {
         if self.records_all() {
             self.airs.iter_mut().for_each(|air| air.mac.set_recording());
+            self.links.iter_mut().for_each(PathLink::report_transmissions);
         }
     }
 
@@ -93,6 +95,16 @@ impl Network {
             let (node, to, queue_length) = self.hop(interface, to);
             let event = Event::Dequeued { node, interface, to, packet, queue_length };
             self.events.push_back(event);
+        }
+    }
+
+    /// Records that a packet has arrived over a wire from its sending end.
+    pub(super) fn record_arrival(&mut self, sent_by: LinkEnd, id: u32) {
+        if let Some(packet) = self.packets.get(id).copied() {
+            let interface = Interface::Wire(LinkEnd { side: sent_by.side.other(), ..sent_by });
+            let (node, from) = (self.node_across(sent_by), self.topology.node_of(sent_by));
+            let (node, from) = (node as usize, from as u32);
+            self.events.push_back(Event::Received { node, interface, from, packet });
         }
     }
 

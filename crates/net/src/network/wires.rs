@@ -17,8 +17,14 @@ impl Network {
     pub(super) fn poll_link(&mut self, link: usize) {
         while let Some(event) = self.links[link].poll(self.now) {
             match event {
+                LinkEvent::Sent { from, id } => {
+                    self.record_sent(Interface::Wire(LinkEnd { link, side: from }), id, None);
+                }
                 LinkEvent::Arrived { from, id } => {
                     let node = self.topology.across(link, from);
+                    if self.records_all() {
+                        self.record_arrival(LinkEnd { link, side: from }, id);
+                    }
                     self.arrive(node, LinkEnd { link, side: from.other() }, id);
                 }
                 LinkEvent::Marked { id, .. } => self.mark(id),

@@ -28,12 +28,11 @@ pub struct EventLog {
     pending: VecDeque<Entry>,
     /// The last recorded state of each flow's aid.
     aid_states: Vec<&'static str>,
+    /// The interval at which positions are recorded; `None`: never.
+    position_interval: Option<Duration>,
     /// The time at which positions are to be recorded next.
     next_positions: Instant,
 }
-
-/// The interval at which positions are recorded: at the first event after each second.
-const POSITION_INTERVAL: Duration = Duration::from_secs(1);
 
 impl EventLog {
     /// A log that writes to `out`.
@@ -44,8 +43,16 @@ impl EventLog {
             expects_frames: false,
             pending: VecDeque::new(),
             aid_states: Vec::new(),
+            position_interval: Some(Duration::from_secs(1)),
             next_positions: Instant::ZERO,
         }
+    }
+
+    /// Sets the interval at which positions are recorded, from the start of the run on: 1 s if it is not
+    /// set. `None`, or no time: they are not recorded.
+    #[must_use]
+    pub fn with_positions(self, interval: Option<Duration>) -> Self {
+        Self { position_interval: interval.filter(|interval| !interval.is_zero()), ..self }
     }
 
     /// Prepares the log for entries of frames, which are passed to
@@ -91,13 +98,18 @@ impl EventLog {
         }
     }
 
-    /// Returns `true` if positions are due, once for each interval.
-    pub fn take_positions_due(&mut self, now: Instant) -> bool {
-        let due = now >= self.next_positions;
-        if due {
-            self.next_positions = now + POSITION_INTERVAL;
-        }
-        due
+    /// Returns the time at which positions are to be recorded next; in the far future if they are not.
+    pub fn next_positions(&self) -> Instant {
+        self.position_interval.map_or(Instant::FAR_FUTURE, |_| self.next_positions)
+    }
+
+    /// Returns the time at which positions are due by `now`, once for each.
+    pub fn take_positions_due(&mut self, now: Instant) -> Option<Instant> {
+        let (interval, due) = (self.position_interval?, self.next_positions);
+        (due <= now).then(|| {
+            self.next_positions = due + interval;
+            due
+        })
     }
 
     /// Ends the log.

@@ -121,13 +121,19 @@ fn an_unchanged_state_leaves_one_row() {
 }
 
 #[test]
-fn positions_are_due_each_second() {
-    let mut log = EventLog::new(Box::new(io::sink()));
-    let wanted = [0, 0, 400, 999, 1000, 1001, 2400, 3300, 3400].map(|millis| {
+fn positions_are_due_at_each_whole_second() {
+    let due_by = |log: &mut EventLog, millis| {
         let now = Instant::from_millis(millis);
-        log.take_positions_due(now)
-    });
-    assert_eq!(wanted, [true, false, false, false, true, false, true, false, true]);
+        std::iter::from_fn(|| log.take_positions_due(now)).collect::<Vec<_>>()
+    };
+    let mut log = EventLog::new(Box::new(io::sink()));
+    for (millis, seconds) in [(0, 0..1), (0, 0..0), (999, 0..0), (1000, 1..2), (4200, 2..5)] {
+        let expected: Vec<_> = seconds.map(Instant::from_secs).collect();
+        assert_eq!(due_by(&mut log, millis), expected, "by {millis} ms");
+    }
+    assert_eq!(log.next_positions(), Instant::from_secs(5));
+    let mut log = log.with_positions(None);
+    assert_eq!((due_by(&mut log, 9000), log.next_positions()), (vec![], Instant::FAR_FUTURE));
 }
 
 #[test]
