@@ -19,6 +19,10 @@ pub struct Mixed {
     /// Wired links: `[[network.wire]]`. Default: none.
     #[serde(default, rename = "wire", skip_serializing_if = "Vec::is_empty")]
     pub wires: Vec<Wire>,
+    /// Routes over wires: `[[network.route]]`. Default: the shortest by the number of wires; of equal ones,
+    /// the one whose first wire comes first in the file.
+    #[serde(default, rename = "route", skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<Route>,
     /// Radio channel: `[network.air]`. Default: none, no node has a radio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub air: Option<Air>,
@@ -41,6 +45,20 @@ pub struct Wire {
     /// Keys of the link.
     #[serde(flatten)]
     pub link: Link,
+}
+
+/// Route over wires, `[[network.route]]`: the wire by which packets for a node leave another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys `at`, `to` and `via`")]
+pub struct Route {
+    /// The node that the packets leave.
+    #[schemars(with = "crate::schema::NodeReference")]
+    pub at: u32,
+    /// Their destination, which wires reach.
+    #[schemars(with = "crate::schema::NodeReference")]
+    pub to: u32,
+    /// The wire at that node, by its number in the file, from 1.
+    pub via: u32,
 }
 
 /// Radio channel of a mixed network, `[network.air]`: every key of a network of kind `"adhoc"` but

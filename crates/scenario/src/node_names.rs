@@ -45,6 +45,10 @@ pub(crate) fn resolve(tree: &mut Node) -> Result<(), Diagnostic> {
     for wire in elements(network.get_mut("wire")) {
         elements(wire.get_mut("between")).iter_mut().try_for_each(|node| names.resolve(node))?;
     }
+    for route in elements(network.get_mut("route")) {
+        names.resolve_key(route, "at")?;
+        names.resolve_key(route, "to")?;
+    }
     for fault in elements(network.get_mut("fault")) {
         names.resolve_key(fault, "node")?;
     }

@@ -1,13 +1,13 @@
 //! A mixed network: named nodes, wires between them, radios on some.
 //!
-//! Over wires packets take the shortest route. A node with a radio and a wire is a *gateway*: on the
+//! Over wires packets take the routes of the scenario, which are the shortest unless it says otherwise. A node with a radio and a wire is a *gateway*: on the
 //! air it answers for the wired nodes behind it, as the routing protocol's own text has it (see
 //! `add_external` of each protocol). A wired node sends what no wire reaches to the gateway that has
 //! heard from it last, at first to the one with the fewest wires in between, of equal ones the first;
 //! with static routes always to that.
 
 use driftway_route::feedback::{Feedback, IcmpConfig, SchemeConfig};
-use driftway_scenario::{Mixed, Scenario};
+use driftway_scenario::{Mixed, Scenario, WireRoutes};
 
 use super::adhoc::{AirParts, build_air, feedback_schemes, route_prober};
 use super::error::BuildError;
@@ -34,7 +34,7 @@ pub fn build(
     let endpoints: Vec<[usize; 2]> = mixed.wires.iter().map(|wire| ends(wire.between)).collect();
     let links: Vec<_> = mixed.wires.iter().map(|wire| wire.link.clone()).collect();
     let radios = mixed.air.iter().flat_map(|air| &air.radios).map(|node| *node as usize);
-    let plan = Wiring::new(count, &endpoints, radios.collect());
+    let plan = Wiring::new(&mixed.wire_routes(), count, &endpoints, radios.collect());
     let nodes = (0..count).map(|node| Node::wired(Feedback::new(address(node), &wired_schemes())));
     let mut parts = Parts {
         topology: Topology::new(count, endpoints, WiredRoutes::Table(plan.routes())),
@@ -84,12 +84,17 @@ struct Wiring {
 }
 
 impl Wiring {
-    fn new(nodes: usize, endpoints: &[[usize; 2]], radios: Vec<usize>) -> Self {
-        let table = RouteTable::shortest(nodes, endpoints);
+    fn new(
+        routes: &WireRoutes,
+        nodes: usize,
+        endpoints: &[[usize; 2]],
+        radios: Vec<usize>,
+    ) -> Self {
+        let table = RouteTable::new(routes, endpoints, nodes);
         let rank = |node: usize| {
             let distances = radios
                 .iter()
-                .filter_map(|gateway| Some((table.distance(node, *gateway, endpoints)?, *gateway)));
+                .filter_map(|gateway| Some((routes.length(node, *gateway)?, *gateway)));
             let mut distances: Vec<_> = distances.collect();
             distances.sort_unstable();
             distances.into_iter().map(|(_, gateway)| gateway).collect()

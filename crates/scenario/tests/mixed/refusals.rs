@@ -285,7 +285,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "a flow without a way",
         "between = [\"router\", \"base\"]",
-        "between = [\"router\", \"server\"]",
+        "between = [\"m1\", \"base\"]",
         "test.toml:38:6: no wire and no radio connects node server with node m1\nhelp: add a [[network.wire]], or both to network.air.radios",
     ),
     (
