@@ -54,8 +54,11 @@ impl Records {
                 ));
             }
             if !Capture::supports(scenario) {
-                let table =
-                    if matches!(scenario.network, Network::Mixed(_)) { "network.air" } else { "network" };
+                let table = if matches!(scenario.network, Network::Mixed(_)) {
+                    "network.air"
+                } else {
+                    "network"
+                };
                 return Err(refused(
                     path,
                     "this link layer's frames are not those of 802.11",

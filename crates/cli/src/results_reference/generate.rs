@@ -146,7 +146,7 @@ fn traces(out: &mut String) {
 
 fn event_log(out: &mut String) {
     *out += "\n## Event log\n\n`events-seed-N.csv`: a row for each event of a run, in order of time. A path has \
-             the layers `tcp`, `aid` and `fault`, an ad hoc network all but `fault`. \
+             no layers `air`, `queue` and `mobility`, an ad hoc network no layer `link`. \
              [captures.md](captures.md) explains how to read it.\n";
     columns(out, &log::columns());
     let code = |names: &[&str]| {

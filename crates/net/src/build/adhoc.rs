@@ -15,14 +15,16 @@ use super::seeds::Seeds;
 use crate::addresses::address;
 use crate::air::link_monitor::LinkMonitor;
 use crate::air::mac::MacLayer;
+use crate::air::medium::Medium;
 use crate::air::route_prober::RouteProber;
 use crate::air::routing::Routing;
 use crate::air::segment_order::SegmentQueueing;
-use crate::network::{Air, Node, Parts, Radio};
-use crate::wired::faults::{FaultPlan, active_faults};
+use crate::network::{Air, GatewayRoles, Node, Parts, Radio};
+use crate::wired::faults::{FaultPlan, Faults, active_faults};
 use crate::wired::link_config::{TYPICAL_PACKET_BYTES, discipline};
 use crate::wired::route_table::RouteTable;
 use crate::wired::topology::{Topology, WiredRoutes};
+use crate::wired::wires::Wires;
 
 /// Builds the parts of an ad hoc network.
 pub fn build(
@@ -37,8 +39,7 @@ pub fn build(
     let own = nodes.iter().zip(air.routing);
     Ok(Parts {
         topology: Topology::new(nodes.len(), Vec::new(), WiredRoutes::Table(RouteTable::default())),
-        links: Vec::new(),
-        sends_source_quench: Vec::new(),
+        wires: Wires::new(Vec::new(), Vec::new()),
         nodes: own
             .map(|(number, routing)| Node {
                 routing: Some(routing),
@@ -47,34 +48,23 @@ pub fn build(
                 ..Node::wired(Feedback::new(address(*number), &schemes))
             })
             .collect(),
-        airs: vec![air.air],
-        radios: air.radios,
-        active_faults: active_faults(&FaultPlan {
+        medium: air.medium,
+        faults: Faults::new(active_faults(&FaultPlan {
             faults: &adhoc.faults,
             hops: &[],
             duration,
             seed: seeds.faults,
-        }),
-        segment_queueing: SegmentQueueing::from_scenario(&adhoc.queue),
-        neighbour_signals: air.neighbour_signals,
-        link_monitor: air.link_monitor,
-        gateways: None,
-        splitting_gateway: None,
+        })),
+        gateways: GatewayRoles::default(),
     })
 }
 
 /// An air with its radios, and the routing over it.
 pub struct AirParts {
-    /// The air; its stations are the radios in order.
-    pub air: Air,
-    /// The radios.
-    pub radios: Vec<Radio>,
+    /// The air, whose stations are the radios in order.
+    pub medium: Medium,
     /// The routing protocol of each radio's node.
     pub routing: Vec<Routing>,
-    /// Received signal powers of neighbours; `None` if nothing uses them.
-    pub neighbour_signals: Option<NeighbourSignals>,
-    /// `None`: hosts get no signals of their links.
-    pub link_monitor: Option<LinkMonitor>,
 }
 
 /// Builds the air of a network with these nodes on it. Static routes are those that pairs of nodes
@@ -141,17 +131,17 @@ pub fn build_air(
         accepted: VecDeque::new(),
         down_count: 0,
     };
-    Ok(AirParts {
-        radios: (0..).zip(nodes).map(radio).collect(),
-        air: Air::new(
-            mac,
-            (0..nodes.len()).collect(),
-            nodes.iter().map(|node| *node as u32).collect(),
-        ),
-        routing,
+    let radios: Vec<Radio> = (0..).zip(nodes).map(radio).collect();
+    let nodes_of_stations = nodes.iter().map(|node| *node as u32).collect();
+    let medium = Medium {
+        has_arp: radios.iter().any(|radio| radio.arp.is_some()),
+        airs: vec![Air::new(mac, (0..nodes.len()).collect(), nodes_of_stations)],
+        radios,
+        segment_queueing: SegmentQueueing::from_scenario(&adhoc.queue),
         neighbour_signals,
         link_monitor,
-    })
+    };
+    Ok(AirParts { medium, routing })
 }
 
 /// The prober of a node on the air.

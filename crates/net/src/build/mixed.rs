@@ -11,13 +11,13 @@ use driftway_scenario::{Mixed, Scenario, WireRoutes};
 
 use super::adhoc::{AirParts, build_air, feedback_schemes, route_prober};
 use super::error::BuildError;
-use super::path::build_links;
+use super::path::build_wires;
 use super::seeds::Seeds;
 use crate::addresses::address;
+use crate::air::medium::Medium;
 use crate::air::routing::Routing;
-use crate::air::segment_order::SegmentQueueing;
-use crate::network::{Node, Parts};
-use crate::wired::faults::{FaultPlan, active_faults};
+use crate::network::{GatewayRoles, Node, Parts};
+use crate::wired::faults::{FaultPlan, Faults, active_faults};
 use crate::wired::gateways::Gateways;
 use crate::wired::route_table::RouteTable;
 use crate::wired::topology::{Topology, WiredRoutes};
@@ -38,28 +38,24 @@ pub fn build(
     let nodes = (0..count).map(|node| Node::wired(Feedback::new(address(node), &wired_schemes())));
     let mut parts = Parts {
         topology: Topology::new(count, endpoints, WiredRoutes::Table(plan.routes())),
-        links: build_links(&links, seeds.network),
-        sends_source_quench: links.iter().map(|link| link.queue.source_quench).collect(),
-        airs: Vec::new(),
-        radios: Vec::new(),
+        wires: build_wires(&links, seeds.network),
+        medium: Medium::none(),
         nodes: nodes.collect(),
-        active_faults: active_faults(&FaultPlan {
+        faults: Faults::new(active_faults(&FaultPlan {
             faults: &mixed.faults,
             hops: &links,
             duration: scenario.duration,
             seed: seeds.faults,
-        }),
-        segment_queueing: SegmentQueueing::default(),
-        neighbour_signals: None,
-        link_monitor: None,
-        gateways: None,
-        splitting_gateway: mixed.splitting_gateway().map(|gateway| gateway.node as usize),
+        })),
+        gateways: GatewayRoles {
+            choice: None,
+            splitting: mixed.splitting_gateway().map(|gateway| gateway.node as usize),
+        },
     };
     if let Some(air) = &mixed.air {
         let stations = pairs.iter().filter_map(|(from, to)| plan.stations(*from, *to));
         let stations: Vec<_> = stations.collect();
         let built = build_air(&air.adhoc, &plan.radios, &stations, seeds.network)?;
-        parts.segment_queueing = SegmentQueueing::from_scenario(&air.adhoc.queue);
         plan.add_air(&mut parts, built, &air.adhoc);
     }
     Ok(parts)
@@ -186,11 +182,8 @@ impl Wiring {
                 ..Node::wired(Feedback::new(address(node), &schemes))
             };
         }
-        parts.airs.push(air.air);
-        parts.radios = air.radios;
-        parts.neighbour_signals = air.neighbour_signals;
-        parts.link_monitor = air.link_monitor;
+        parts.medium = air.medium;
         let is_static = matches!(adhoc.routing, driftway_scenario::Routing::Static(_));
-        parts.gateways = self.choice().filter(|_| !is_static);
+        parts.gateways.choice = self.choice().filter(|_| !is_static);
     }
 }

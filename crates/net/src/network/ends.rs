@@ -9,13 +9,12 @@ use super::task::Task;
 use super::{Network, OPAQUE_STREAM, link_of};
 use crate::addresses::address;
 use crate::digest::DELIVERED;
-use crate::event::Recording;
 use crate::interface::{Interface, LinkEnd, Outcome, Place};
 
 impl Network {
     /// Ends a packet that has a handle, and returns it.
     pub(super) fn end(&mut self, at: Place, id: u32, outcome: Outcome) -> Option<Packet> {
-        let is_recorded = self.recording >= Recording::Ends;
+        let is_recorded = self.recorder.records_ends();
         let routed = if is_recorded { self.packets.get(id).copied() } else { None };
         let packet = self.packets.end(id, outcome)?;
         self.on_end(at, &packet, routed.as_ref(), outcome);
@@ -75,7 +74,7 @@ impl Network {
             Place::Node(node) if reason == DropReason::TimeToLive => {
                 let lost = UndeliverablePacket { packet, reason, link: None, packet_id: None };
                 self.nodes[node].feedback.on_undeliverable(self.now, &lost);
-                self.ready_feedback.push_back(node);
+                self.work.ready_feedback.push_back(node);
                 self.send_icmp(node, false);
             }
             Place::Node(_) => {}
@@ -89,10 +88,10 @@ impl Network {
         if reason == DropReason::Partition {
             return self.on_packet_cut(end, packet);
         }
-        if reason.is_of_queue() && self.sends_source_quench[end.link] {
+        if reason.is_of_queue() && self.wires.sends_source_quench(end.link) {
             let node = self.topology.node_of(end);
             self.nodes[node].feedback.on_queue_overflow(self.now, packet);
-            self.ready_feedback.push_back(node);
+            self.work.ready_feedback.push_back(node);
             self.send_icmp(node, false);
         }
     }
@@ -104,10 +103,10 @@ impl Network {
         packet: &Packet,
         reason: DropReason,
     ) {
-        let node = self.radios[radio].node;
+        let node = self.medium.radios[radio].node;
         if reason.is_of_queue() || reason == DropReason::DuplicateInQueue {
             self.nodes[node].feedback.on_queue_overflow(self.now, packet);
-            self.tasks.push(Task::DrainFeedback { node });
+            self.work.tasks.push(Task::DrainFeedback { node });
         }
         // If routing still has a route to the destination, the source is not notified.
         if reason == DropReason::LinkFailure
@@ -131,7 +130,7 @@ impl Network {
     pub(super) fn node_of_interface(&self, interface: Interface) -> usize {
         match interface {
             Interface::Wire(end) => self.topology.node_of(end),
-            Interface::Radio(radio) => self.radios[radio].node,
+            Interface::Radio(radio) => self.medium.radios[radio].node,
         }
     }
 }

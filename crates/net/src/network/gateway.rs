@@ -41,6 +41,6 @@ impl Network {
     /// another: it is not sent to that other one.
     pub(super) fn report_to_gateway(&mut self, node: usize, message: &Packet) {
         let from_air = self.uses_air(node, message.ip.source);
-        self.outputs.push_back(Output::Intercepted { node, from_air, packet: *message });
+        self.work.outputs.push_back(Output::Intercepted { node, from_air, packet: *message });
     }
 }

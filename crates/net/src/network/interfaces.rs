@@ -30,7 +30,7 @@ impl Network {
                 if mark {
                     self.mark(id);
                 }
-                if self.records_all() {
+                if self.recorder.records_all() {
                     self.record_enqueued(interface, id, next_hop);
                 }
                 if let Some(other) = evicted {
@@ -60,14 +60,14 @@ impl Network {
         id: u32,
         place: QueuePosition,
     ) -> Option<EnqueueOutcome> {
-        let LinkEnd { link, side } = end;
+        let link = end.link;
         let packet = &self.packets.get(id)?.packet;
         let frame = Frame { id, bytes: packet.len(), ecn_capable: packet.ip.ecn.is_capable() };
         // A burst marks its link once: the ready queue is no longer than the number of links.
-        if self.ready_links.back() != Some(&link) {
-            self.ready_links.push_back(link);
+        if self.work.ready_links.back() != Some(&link) {
+            self.work.ready_links.push_back(link);
         }
-        Some(self.links[link].enqueue(self.now, side, frame, place))
+        Some(self.wires.enqueue(self.now, end, frame, place))
     }
 
     fn enqueue_at_radio(
@@ -78,9 +78,9 @@ impl Network {
         place: QueuePosition,
     ) -> Option<EnqueueOutcome> {
         let item = queue_item(self.packets.get(id)?, id, next_hop);
-        let queue = &mut self.radios[radio].queue;
+        let queue = &mut self.medium.radios[radio].queue;
         match place {
-            QueuePosition::Tail if self.segment_queueing.inspects_segments() => {
+            QueuePosition::Tail if self.medium.segment_queueing.inspects_segments() => {
                 self.enqueue_segment(radio, item)
             }
             QueuePosition::Tail => Some(queue.enqueue(self.now, item)),
@@ -90,10 +90,10 @@ impl Network {
 
     /// Puts a packet into a queue that inspects segments; `None` if it was dropped as a duplicate.
     fn enqueue_segment(&mut self, radio: usize, item: QueuedPacket) -> Option<EnqueueOutcome> {
-        let order = self.segment_queueing;
+        let order = self.medium.segment_queueing;
         let own = self.packets.get(item.id).map(|routed| routed.packet);
-        let Self { packets, radios, now, .. } = self;
-        let queue = &mut radios[radio].queue;
+        let Self { packets, medium, now, .. } = self;
+        let queue = &mut medium.radios[radio].queue;
         let mut compared = |other: &QueuedPacket, is_so: fn(&Packet, &Packet) -> bool| {
             let other = packets.get(other.id).map(|routed| routed.packet);
             own.zip(other).is_some_and(|(own, other)| is_so(&own, &other))
@@ -126,19 +126,24 @@ impl Network {
         next_hop: Option<u32>,
         place: QueuePosition,
     ) {
-        let delay = self.radios[radio].stack_delay;
+        let delay = self.medium.radios[radio].stack_delay;
         if delay.is_zero() {
             return self.enqueue(Interface::Radio(radio), id, next_hop, place);
         }
         let at = self.now + delay;
-        self.radios[radio].queue_arrivals.push_back(QueueArrival { at, id, next_hop, place });
-        self.schedule_node(self.radios[radio].node, at);
+        self.medium.radios[radio].queue_arrivals.push_back(QueueArrival {
+            at,
+            id,
+            next_hop,
+            place,
+        });
+        self.schedule_node(self.medium.radios[radio].node, at);
     }
 
     /// Passes a radio's next queued packet to the MAC layer if it can accept one.
     pub(super) fn transmit_next(&mut self, radio: usize) {
-        let of = &mut self.radios[radio];
-        if !self.airs[of.air].mac.can_accept(of.station) {
+        let of = &mut self.medium.radios[radio];
+        if !self.medium.airs[of.air].mac.can_accept(of.station) {
             return;
         }
         let mut dropped = Vec::new();
@@ -156,12 +161,12 @@ impl Network {
 
     /// Passes a packet, whose receiver is a node, to the MAC layer, which must be able to accept it.
     pub(super) fn transmit(&mut self, radio: usize, outgoing: OutgoingPacket) {
-        if self.records_all() {
+        if self.recorder.records_all() {
             self.record_sent(Interface::Radio(radio), outgoing.id, outgoing.to);
         }
-        let Radio { air, station, .. } = self.radios[radio];
-        let to = outgoing.to.and_then(|node| self.airs[air].station_of(node));
-        self.airs[air].mac.send(self.now, station, OutgoingPacket { to, ..outgoing });
+        let Radio { air, station, .. } = self.medium.radios[radio];
+        let to = outgoing.to.and_then(|node| self.medium.airs[air].station_of(node));
+        self.medium.airs[air].mac.send(self.now, station, OutgoingPacket { to, ..outgoing });
         self.schedule_air(air);
     }
 }

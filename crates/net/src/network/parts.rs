@@ -43,8 +43,6 @@ pub struct Node {
     pub last_report_was_false: bool,
     /// The number of the last packet that the node itself sent.
     pub identification: u16,
-    /// True if the node waits for its routing to be polled.
-    pub is_ready: bool,
 }
 
 impl Node {
@@ -57,7 +55,6 @@ impl Node {
             route_prober: RouteProber::new(Duration::ZERO, 0),
             last_report_was_false: false,
             identification: 0,
-            is_ready: false,
         }
     }
 }

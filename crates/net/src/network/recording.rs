@@ -11,22 +11,11 @@ use crate::event::{Event, Recording};
 use crate::interface::{Interface, LinkEnd, Outcome, Place};
 
 impl Network {
-    pub(super) fn start_recording(&mut self) {
-        if self.records_all() {
-            self.airs.iter_mut().for_each(|air| air.mac.set_recording());
-            self.links.iter_mut().for_each(PathLink::report_transmissions);
-        }
-    }
-
-    #[inline]
-    pub(super) fn records_all(&self) -> bool {
-        self.recording == Recording::All
-    }
-
-    /// Records an event if all are recorded.
-    pub(super) fn record(&mut self, event: impl FnOnce() -> Event) {
-        if self.records_all() {
-            self.events.push_back(event());
+    pub(super) fn start_recording(&mut self, recording: Recording) {
+        self.recorder.recording = recording;
+        if self.recorder.records_all() {
+            self.medium.airs.iter_mut().for_each(|air| air.mac.set_recording());
+            self.wires.links.iter_mut().for_each(PathLink::report_transmissions);
         }
     }
 
@@ -40,7 +29,8 @@ impl Network {
                 initial_ttl: self.initial_ttl(&packet.packet),
             },
             Outcome::Dropped(reason) => {
-                let failed = self.failed_send.filter(|_| reason == DropReason::LinkFailure);
+                let failed =
+                    self.recorder.failed_send.filter(|_| reason == DropReason::LinkFailure);
                 let (interface, to) = match at {
                     Place::Interface(interface, to) => (Some(interface), to),
                     Place::Node(_) | Place::Routing(_) => (None, None),
@@ -56,11 +46,11 @@ impl Network {
                     packet: *packet,
                     reason,
                     failed,
-                    is_air_idle: self.is_air_idle(),
+                    is_air_idle: self.medium.is_idle(),
                 }
             }
         };
-        self.events.push_back(event);
+        self.recorder.push(event);
     }
 
     /// Returns the time to live with which a packet left its source: routing may set its own.
@@ -71,16 +61,12 @@ impl Network {
         routing.map_or(HOST_TTL, |routing| routing.initial_ttl())
     }
 
-    fn is_air_idle(&self) -> bool {
-        self.airs.iter().all(|air| air.mac.next_timeout().is_none())
-    }
-
     /// Records that a packet has entered the queue of an interface.
     pub(super) fn record_enqueued(&mut self, interface: Interface, id: u32, to: Option<u32>) {
         if let Some(packet) = self.packets.get(id).copied() {
             let (node, to, queue_length) = self.hop(interface, to);
             let event = Event::Enqueued { node, interface, to, packet, queue_length };
-            self.events.push_back(event);
+            self.recorder.push(event);
         }
     }
 
@@ -88,13 +74,13 @@ impl Network {
     pub(super) fn record_sent(&mut self, interface: Interface, id: u32, to: Option<u32>) {
         if let Some(packet) = self.packets.get(id).copied() {
             if let Interface::Radio(radio) = interface
-                && self.airs[self.radios[radio].air].mac.is_recording()
+                && self.medium.airs[self.medium.radios[radio].air].mac.is_recording()
             {
-                self.radios[radio].accepted.push_back((self.now, packet));
+                self.medium.radios[radio].accepted.push_back((self.now, packet));
             }
             let (node, to, queue_length) = self.hop(interface, to);
             let event = Event::Dequeued { node, interface, to, packet, queue_length };
-            self.events.push_back(event);
+            self.recorder.push(event);
         }
     }
 
@@ -104,7 +90,7 @@ impl Network {
             let interface = Interface::Wire(LinkEnd { side: sent_by.side.other(), ..sent_by });
             let (node, from) = (self.node_across(sent_by), self.topology.node_of(sent_by));
             let (node, from) = (node as usize, from as u32);
-            self.events.push_back(Event::Received { node, interface, from, packet });
+            self.recorder.push(Event::Received { node, interface, from, packet });
         }
     }
 
@@ -113,10 +99,10 @@ impl Network {
         let node = self.node_of_interface(interface);
         match interface {
             Interface::Wire(end) => {
-                let queued = self.links[end.link].queue_len(end.side);
+                let queued = self.wires.queue_len(end);
                 (node, Some(self.node_across(end)), queued as u32)
             }
-            Interface::Radio(radio) => (node, to, self.radios[radio].queue.len() as u32),
+            Interface::Radio(radio) => (node, to, self.medium.radios[radio].queue.len() as u32),
         }
     }
 
@@ -128,20 +114,20 @@ impl Network {
     /// Records the frames of an air that have ended since the last call.
     pub(super) fn record_frames(&mut self, air: usize) {
         let mut frames = Vec::new();
-        self.airs[air].mac.take_recorded(&mut frames);
+        self.medium.airs[air].mac.take_recorded(&mut frames);
         for frame in frames {
             let packet = self.packet_of(air, &frame);
-            let node = |station: u32| self.airs[air].nodes[station as usize];
+            let node = |station: u32| self.medium.airs[air].nodes[station as usize];
             let (from, to) = (node(frame.from), frame.to.map(node));
             let frame = FrameRecord { from, to, ..frame };
-            self.events.push_back(Event::Frame { frame, packet });
+            self.recorder.push(Event::Frame { frame, packet });
         }
     }
 
     /// Returns the packet of a data frame.
     fn packet_of(&mut self, air: usize, frame: &FrameRecord) -> Option<RoutedPacket> {
-        let radio = self.airs[air].radios[frame.from as usize];
-        let accepted = &mut self.radios[radio].accepted;
+        let radio = self.medium.airs[air].radios[frame.from as usize];
+        let accepted = &mut self.medium.radios[radio].accepted;
         if matches!(frame.kind, FrameKind::Rts | FrameKind::Data) {
             // The frame belongs to the last packet accepted before it.
             while accepted.get(1).is_some_and(|(at, _)| *at <= frame.at) {

@@ -14,7 +14,7 @@ use super::{Air, Network};
 use crate::addresses::{address, node_at};
 use crate::air::counters::PacketCounts;
 use crate::digest::RECEIVED;
-use crate::event::{Event, Recording};
+use crate::event::Event;
 use crate::interface::{Interface, Outcome, Place};
 use crate::output::Output;
 
@@ -25,7 +25,7 @@ impl Network {
             routing.send(self.now, *packet);
         }
         match place {
-            QueuePosition::Tail => self.mark_ready(node),
+            QueuePosition::Tail => self.work.mark_ready(node),
             // What follows in the queue must not pass it.
             QueuePosition::Front => while self.route_next(node, place) {},
         }
@@ -34,12 +34,12 @@ impl Network {
     /// Handles the output of a node's routing; packets that it sends go to this position of the queue.
     pub(super) fn drain_routing(&mut self, node: usize, place: QueuePosition) {
         loop {
-            let pending = self.tasks.len();
+            let pending = self.work.tasks.len();
             if !self.route_next(node, place) {
                 return;
             }
-            if self.has_work_above(pending) {
-                return self.tasks.insert(pending, Task::DrainRouting { node, place });
+            if self.work.has_work_above(pending) {
+                return self.work.tasks.insert(pending, Task::DrainRouting { node, place });
             }
         }
     }
@@ -63,22 +63,22 @@ impl Network {
             }
             Routed::PurgeQueue(neighbour) => self.purge_queue(node, *neighbour),
             Routed::Signal(signal) => {
-                self.outputs.push_back(Output::Signal { node, signal: *signal });
+                self.work.outputs.push_back(Output::Signal { node, signal: *signal });
             }
             Routed::Duplicated => self.packets.create(),
             Routed::RouteFound(to) => {
-                self.record(|| Event::RouteFound { node, to: *to });
+                self.recorder.record(|| Event::RouteFound { node, to: *to });
                 self.on_route_found(node, *to);
             }
             Routed::RouteLost(to) => {
-                self.record(|| Event::RouteLost { node, to: *to });
+                self.recorder.record(|| Event::RouteLost { node, to: *to });
                 self.on_lost_at_gateway(node, *to);
                 self.on_route_lost(node, *to);
             }
             Routed::DiscoveryStarted(to) => self.on_discovery_started(node, *to),
             Routed::Salvaged { packet, salvage_count } => {
                 self.nodes[node].feedback.on_salvaged(self.now, packet, *salvage_count);
-                self.tasks.push(Task::DrainFeedback { node });
+                self.work.tasks.push(Task::DrainFeedback { node });
             }
         }
         true
@@ -93,10 +93,14 @@ impl Network {
             self.end_routed(Place::Node(node), &routed, Outcome::Delivered);
             return self.deliver_to_host(node, packet);
         }
-        if self.splitting_gateway == Some(node) && self.intercepts(node, packet) {
+        if self.gateways.splitting == Some(node) && self.intercepts(node, packet) {
             self.end_routed(Place::Node(node), &routed, Outcome::Delivered);
             let packet = *packet;
-            return self.outputs.push_back(Output::Intercepted { node, from_air: true, packet });
+            return self.work.outputs.push_back(Output::Intercepted {
+                node,
+                from_air: true,
+                packet,
+            });
         }
         let id = self.packets.insert_routed(&routed);
         if self.decrement_ttl(node, id) {
@@ -137,10 +141,11 @@ impl Network {
             }
             return;
         };
-        let Some(radio) = self.radio_towards(node, neighbour) else {
+        let radios = &self.nodes[node].radios;
+        let Some((radio, _)) = self.medium.towards(radios, neighbour) else {
             return self.end_routed(Place::Node(node), packet, unknown);
         };
-        if packet.packet.ip.source == address(node) || self.splitting_gateway == Some(node) {
+        if packet.packet.ip.source == address(node) || self.gateways.splitting == Some(node) {
             self.on_host_packet_sent(node, packet.packet.ip.destination, neighbour);
         }
         let id = self.packets.insert_routed(packet);
@@ -149,44 +154,35 @@ impl Network {
         }
     }
 
-    /// Returns the node's radio on an air that a neighbour is on, too.
-    fn radio_towards(&self, node: usize, neighbour: u32) -> Option<usize> {
-        let own = self.nodes[node].radios.iter().copied();
-        own.into_iter().find(|radio| {
-            let air = &self.airs[self.radios[*radio].air];
-            air.station_of(neighbour).is_some()
-        })
-    }
-
     /// Handles a wake-up of a node: packets that have reached its queues, and timers of ARP, probes
     /// and routing.
     pub(super) fn on_node_timer(&mut self, node: usize) {
-        let pending = self.tasks.len();
+        let pending = self.work.tasks.len();
         for n in 0..self.nodes[node].radios.len() {
             let radio = self.nodes[node].radios[n];
-            while let Some(arrival) = self.radios[radio].queue_arrivals.front().copied() {
+            while let Some(arrival) = self.medium.radios[radio].queue_arrivals.front().copied() {
                 if arrival.at > self.now {
                     self.schedule_node(node, arrival.at);
                     break;
                 }
-                self.radios[radio].queue_arrivals.pop_front();
+                self.medium.radios[radio].queue_arrivals.pop_front();
                 let QueueArrival { id, next_hop, place, .. } = arrival;
                 self.enqueue(Interface::Radio(radio), id, next_hop, place);
             }
             self.on_arp_timer(radio);
         }
-        if self.has_work_above(pending) {
-            return self.tasks.insert(pending, Task::ProbesAndRouting { node });
+        if self.work.has_work_above(pending) {
+            return self.work.tasks.insert(pending, Task::ProbesAndRouting { node });
         }
         self.on_probe_and_routing_timers(node);
     }
 
     /// Announces the probes of a node that are due, and calls its routing if that is.
     pub(super) fn on_probe_and_routing_timers(&mut self, node: usize) {
-        let pending = self.tasks.len();
+        let pending = self.work.tasks.len();
         self.announce_probes(node);
-        if self.has_work_above(pending) {
-            return self.tasks.insert(pending, Task::RoutingTimer { node });
+        if self.work.has_work_above(pending) {
+            return self.work.tasks.insert(pending, Task::RoutingTimer { node });
         }
         self.on_routing_timer(node);
     }
@@ -197,7 +193,7 @@ impl Network {
         match routing.next_timeout() {
             Some(at) if at <= self.now => {
                 routing.on_timeout(self.now);
-                self.mark_ready(node);
+                self.work.mark_ready(node);
             }
             Some(at) => self.schedule_node(node, at),
             None => {}
@@ -206,28 +202,28 @@ impl Network {
 
     /// Handles the reports of an air's MAC layer.
     pub(super) fn handle_reports(&mut self, number: usize) {
-        let air = &mut self.airs[number];
+        let air = &mut self.medium.airs[number];
         let mut reports = std::mem::take(&mut air.reports);
         let mut handled = std::mem::take(&mut air.reports_handled);
-        let pending = self.tasks.len();
+        let pending = self.work.tasks.len();
         while let Some(report) = reports.get(handled) {
             handled += 1;
             self.handle_report(number, report);
-            if self.has_work_above(pending) {
-                self.tasks.insert(pending, Task::Reports { air: number });
-                let air = &mut self.airs[number];
+            if self.work.has_work_above(pending) {
+                self.work.tasks.insert(pending, Task::Reports { air: number });
+                let air = &mut self.medium.airs[number];
                 (air.reports, air.reports_handled) = (reports, handled);
                 return;
             }
         }
         reports.clear();
-        self.airs[number].reports = reports;
+        self.medium.airs[number].reports = reports;
         self.schedule_air(number);
     }
 
     #[inline]
     fn handle_report(&mut self, air: usize, report: &MacReport) {
-        let Air { radios, nodes, .. } = &self.airs[air];
+        let Air { radios, nodes, .. } = &self.medium.airs[air];
         let radio = |station: u32| radios[station as usize];
         let node = |station: u32| nodes[station as usize];
         match *report {
@@ -238,18 +234,18 @@ impl Network {
             MacReport::Overheard { node: at, from, to, id, .. } => {
                 let (at, from, to) = (node(at) as usize, node(from), node(to));
                 self.on_neighbour_heard(at, from);
-                if self.outputs.is_empty() {
+                if self.work.outputs.is_empty() {
                     return self.overhear(at, from, to, id);
                 }
-                self.tasks.push(Task::Overhear { node: at, from, to, id });
+                self.work.tasks.push(Task::Overhear { node: at, from, to, id });
             }
             MacReport::Sent { node: at, id, to, .. } => {
                 let (radio, to) = (radio(at), to.map(node));
                 self.on_frame_sent(radio, to);
-                if self.outputs.is_empty() {
+                if self.work.outputs.is_empty() {
                     return self.end_sent(radio, id);
                 }
-                self.tasks.push(Task::EndSent { radio, id });
+                self.work.tasks.push(Task::EndSent { radio, id });
             }
             MacReport::Failed { node: at, id, to, reason, .. } => {
                 let (radio, to) = (radio(at), node(to));
@@ -262,24 +258,24 @@ impl Network {
 
     #[inline]
     fn on_received(&mut self, radio: usize, from: u32, id: u32, broadcast: bool) {
-        let node = self.radios[radio].node;
+        let node = self.medium.radios[radio].node;
         let Some(packet) = self.packets.get(id) else { return };
         self.digest.add_packet(self.now, node as u32, RECEIVED, &packet.packet);
-        if self.recording == Recording::All {
+        if self.recorder.records_all() {
             let packet = *packet;
             let interface = Interface::Radio(radio);
-            self.record(|| Event::Received { node, interface, from, packet });
+            self.recorder.record(|| Event::Received { node, interface, from, packet });
         }
         self.on_neighbour_heard(node, from);
-        if self.outputs.is_empty() {
+        if self.work.outputs.is_empty() {
             return self.accept(radio, from, id, broadcast);
         }
-        self.tasks.push(Task::Accept { radio, from, id, broadcast });
+        self.work.tasks.push(Task::Accept { radio, from, id, broadcast });
     }
 
     /// Passes a received packet to ARP, or to feedback and routing.
     pub(super) fn accept(&mut self, radio: usize, from: u32, id: u32, broadcast: bool) {
-        let node = self.radios[radio].node;
+        let node = self.medium.radios[radio].node;
         let Some(packet) = self.packets.get(id) else { return };
         if is_arp(packet) {
             let packet = *packet;
@@ -295,7 +291,7 @@ impl Network {
         if let Some(packet) = self.packets.get(id) {
             self.nodes[node].feedback.on_message(self.now, packet);
         }
-        self.tasks.push(Task::Route { node, from, id });
+        self.work.tasks.push(Task::Route { node, from, id });
         self.drain_feedback(node);
     }
 
@@ -304,7 +300,7 @@ impl Network {
         let Some(packet) = self.packets.get(id) else { return };
         if let Some(routing) = &mut self.nodes[node].routing {
             routing.on_packet(self.now, address(from as usize), *packet);
-            self.mark_ready(node);
+            self.work.mark_ready(node);
         }
     }
 
@@ -315,7 +311,7 @@ impl Network {
         if let Some(routing) = &mut self.nodes[node].routing
             && routing.on_overheard(self.now, from, to, packet)
         {
-            self.mark_ready(node);
+            self.work.mark_ready(node);
         }
     }
 
@@ -333,14 +329,14 @@ impl Network {
         let Some(neighbour) = node_at(neighbour, self.nodes.len()) else { return };
         let neighbour = neighbour as u32;
         for n in (0..self.nodes[node].radios.len()).rev() {
-            self.tasks.push(Task::Purge { radio: self.nodes[node].radios[n], neighbour });
+            self.work.tasks.push(Task::Purge { radio: self.nodes[node].radios[n], neighbour });
         }
     }
 
     /// Drops the next packet queued for a neighbour.
     pub(super) fn purge_next(&mut self, radio: usize, neighbour: u32) {
-        let Some(item) = self.radios[radio].queue.dequeue_for(neighbour) else { return };
-        self.tasks.push(Task::Purge { radio, neighbour });
+        let Some(item) = self.medium.radios[radio].queue.dequeue_for(neighbour) else { return };
+        self.work.tasks.push(Task::Purge { radio, neighbour });
         let at = Place::Interface(Interface::Radio(radio), Some(neighbour));
         self.drop(at, item.id, DropReason::LinkFailure);
     }

@@ -58,13 +58,13 @@ impl Network {
         neighbour: u32,
         place: QueuePosition,
     ) -> bool {
-        let of = &mut self.radios[radio];
+        let of = &mut self.medium.radios[radio];
         let Some(arp) = &mut of.arp else { return true };
         match arp.resolve(self.now, address(neighbour as usize), (id, place)) {
             Resolution::Known(_) => true,
             Resolution::Pending => {
                 let node = of.node;
-                self.mark_ready(node);
+                self.work.mark_ready(node);
                 false
             }
         }
@@ -72,17 +72,17 @@ impl Network {
 
     /// Passes a received ARP message to ARP.
     pub(super) fn receive_arp(&mut self, radio: usize, packet: &RoutedPacket, broadcast: bool) {
-        let of = &mut self.radios[radio];
+        let of = &mut self.medium.radios[radio];
         if let (Some(arp), Some(message)) = (&mut of.arp, arp_message(packet, broadcast)) {
             arp.on_message(self.now, &message);
             let node = of.node;
-            self.mark_ready(node);
+            self.work.mark_ready(node);
         }
     }
 
     /// Handles the output of a radio's ARP.
     pub(super) fn drain_arp(&mut self, radio: usize) {
-        while let Some(output) = self.radios[radio].arp.as_mut().and_then(Arp::poll) {
+        while let Some(output) = self.medium.radios[radio].arp.as_mut().and_then(Arp::poll) {
             match output {
                 ArpOutput::Request(message) => self.send_arp(radio, &message, None),
                 ArpOutput::Reply(message) => {
@@ -99,7 +99,7 @@ impl Network {
                 }
                 ArpOutput::Failed { id: (id, _), to } => {
                     if let Some(to) = node_number(to) {
-                        self.tasks.push(Task::DrainArp { radio });
+                        self.work.tasks.push(Task::DrainArp { radio });
                         return self.on_link_failure(radio, id, to, None);
                     }
                 }
@@ -116,19 +116,19 @@ impl Network {
     /// Repeats the requests that have not been answered in time.
     pub(super) fn on_arp_timer(&mut self, radio: usize) {
         let due = |at: &Instant| *at <= self.now;
-        let of = &mut self.radios[radio];
+        let of = &mut self.medium.radios[radio];
         if let Some(arp) = &mut of.arp
             && arp.next_timeout().as_ref().is_some_and(due)
         {
             arp.on_timeout(self.now);
             let node = of.node;
-            self.mark_ready(node);
+            self.work.mark_ready(node);
         }
         self.schedule_arp(radio);
     }
 
     fn schedule_arp(&mut self, radio: usize) {
-        let of = &self.radios[radio];
+        let of = &self.medium.radios[radio];
         if let Some(at) = of.arp.as_ref().and_then(Arp::next_timeout) {
             self.schedule_node(of.node, at);
         }
@@ -215,7 +215,7 @@ mod test {
             (0..3).for_each(|_| send(2, QueuePosition::Tail));
             send(1, place);
             receive_reply_from(&mut network, 1);
-            let head = network.radios[0].queue.dequeue(network.now).unwrap();
+            let head = network.medium.radios[0].queue.dequeue(network.now).unwrap();
             let packet = network.packets.get(head.id).unwrap();
             assert_eq!(packet.packet.ip.destination, address(first), "{place:?}");
         }

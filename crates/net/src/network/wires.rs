@@ -6,6 +6,7 @@ use driftway_route::feedback::Scheme;
 use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
 use super::notices::{next_hop_of, notified_destination};
+use super::schedule::Timer;
 use super::task::Task;
 use super::{CROSS_TRAFFIC_STREAM, DISCARD_PORT, Network};
 use crate::addresses::address;
@@ -15,14 +16,14 @@ use crate::output::Output;
 impl Network {
     /// Handles the frames that a link has ended, and schedules its next wake-up.
     pub(super) fn poll_link(&mut self, link: usize) {
-        while let Some(event) = self.links[link].poll(self.now) {
+        while let Some(event) = self.wires.links[link].poll(self.now) {
             match event {
                 LinkEvent::Sent { from, id } => {
                     self.record_sent(Interface::Wire(LinkEnd { link, side: from }), id, None);
                 }
                 LinkEvent::Arrived { from, id } => {
                     let node = self.topology.across(link, from);
-                    if self.records_all() {
+                    if self.recorder.records_all() {
                         self.record_arrival(LinkEnd { link, side: from }, id);
                     }
                     self.arrive(node, LinkEnd { link, side: from.other() }, id);
@@ -33,22 +34,26 @@ impl Network {
                     self.drop(Place::Interface(end, None), id, reason);
                 }
             }
-            if !self.outputs.is_empty() {
-                return self.tasks.push(Task::PollLink { link });
+            if !self.work.outputs.is_empty() {
+                return self.work.tasks.push(Task::PollLink { link });
             }
         }
-        if let Some(at) = self.links[link].next_timeout() {
-            self.wakeups.schedule((self.active_faults.len() + link) as u32, at);
+        if let Some(at) = self.wires.links[link].next_timeout() {
+            self.schedule.schedule(Timer::Link(link), at);
         }
     }
 
     /// Handles a packet that arrives at a node over the node's side of a link: delivers or forwards
     /// it.
     fn arrive(&mut self, node: usize, over: LinkEnd, id: u32) {
-        if self.splitting_gateway == Some(node) && self.intercepts_handle(node, id) {
+        if self.gateways.splitting == Some(node) && self.intercepts_handle(node, id) {
             let outcome = Outcome::Delivered;
             let Some(packet) = self.end(Place::Node(node), id, outcome) else { return };
-            return self.outputs.push_back(Output::Intercepted { node, from_air: false, packet });
+            return self.work.outputs.push_back(Output::Intercepted {
+                node,
+                from_air: false,
+                packet,
+            });
         }
         let Some(packet) = self.packets.get(id).map(|routed| &mut routed.packet) else { return };
         let to = packet.ip.destination;
@@ -88,7 +93,7 @@ impl Network {
     /// Forwards a packet from a node over its next interface.
     #[inline]
     pub(super) fn forward(&mut self, node: usize, id: u32, place: QueuePosition) {
-        if self.airs.is_empty() {
+        if self.medium.airs.is_empty() {
             return self.forward_over_wire(node, id, place);
         }
         let Some(to) = self.packets.get(id).map(|routed| routed.packet.ip.destination) else {
@@ -116,7 +121,7 @@ impl Network {
         } else {
             let (now, packet) = (self.now, *packet);
             if feedback.on_packet(now, to) {
-                self.ready_feedback.push_back(node);
+                self.work.ready_feedback.push_back(node);
             }
             let usable = |link_end| feedback.is_usable(now, to, next_hop_of(link_end));
             let may_try = |link_end| feedback.can_try(&packet, next_hop_of(link_end));

@@ -7,3 +7,4 @@ pub mod gateways;
 pub mod link_config;
 pub mod route_table;
 pub mod topology;
+pub mod wires;

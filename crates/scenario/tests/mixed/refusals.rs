@@ -1,6 +1,8 @@
 //! Error messages for mixed networks.
 
-use super::{RIGHT, parse};
+use driftway_scenario::Scenario;
+
+use super::{RIGHT, network, parse};
 
 const AIR: &str = r#"[network.air]
 radios = ["base", "m[1-3]"]
@@ -396,4 +398,69 @@ fn a_route_over_more_wires_than_packets_can_cross_is_refused() {
     assert_eq!(chain(64), Ok(()));
     let error = chain(65).unwrap_err();
     assert!(error.contains("a packet from node n0 to node n65 has to cross 65 wires"), "{error}");
+}
+
+/// Two wires between the server and the router, and one from each to the base.
+const TWO_WIRES: &str = r#"name = "two wires"
+duration = "1 s"
+[network]
+kind = "mixed"
+nodes = ["server", "router", "base"]
+[[network.wire]]
+between = ["server", "router"]
+rate = "1 Mbit/s"
+delay = "1 ms"
+[[network.wire]]
+between = ["router", "server"]
+rate = "2 Mbit/s"
+delay = "1 ms"
+[[network.wire]]
+between = ["router", "base"]
+rate = "2 Mbit/s"
+delay = "1 ms"
+[[network.wire]]
+between = ["server", "base"]
+rate = "2 Mbit/s"
+delay = "1 ms"
+[[flow]]
+from = "server"
+to = "base"
+application = "ftp"
+"#;
+
+fn with_routes(routes: &[(&str, &str, u32)]) -> Result<Scenario, String> {
+    let mut text = TWO_WIRES.to_owned();
+    for (at, to, via) in routes {
+        text += &format!("[[network.route]]\nat = \"{at}\"\nto = \"{to}\"\nvia = {via}\n");
+    }
+    parse(&text, &[])
+}
+
+#[test]
+fn a_second_wire_between_two_nodes_needs_a_route() {
+    let error = with_routes(&[]).unwrap_err();
+    assert!(error.starts_with("test.toml:10:11: wire 2 joins the same nodes as wire 1"), "{error}");
+    assert!(error.contains("add a [[network.route]] with via = 2"), "{error}");
+    let used = with_routes(&[("router", "server", 2)]).unwrap();
+    let routes = network(&used).wire_routes();
+    assert_eq!((routes.next_wire(0, 1), routes.next_wire(1, 0)), (Some(0), Some(1)));
+    assert_eq!(Scenario::parse("shown.toml", &used.show(), &[]).unwrap(), used);
+}
+
+#[test]
+fn wrong_routes_have_their_messages() {
+    for (at, to, via, says) in [
+        ("base", "server", 1, "wire 1 does not end at node base\nhelp: wires that do: 3, 4"),
+        ("base", "server", 5, "the number of a wire"),
+        ("base", "base", 3, "a node needs no route to itself"),
+        ("server", "nowhere", 1, "there is no node `nowhere`"),
+    ] {
+        let error = with_routes(&[("router", "server", 2), (at, to, via)]).unwrap_err();
+        assert!(error.contains(says), "{at} to {to} via {via}: {error}");
+    }
+    let twice = with_routes(&[("router", "server", 2), ("router", "server", 1)]).unwrap_err();
+    assert!(twice.contains("node router has two routes to node server"), "{twice}");
+    let circle = [("router", "server", 3), ("base", "server", 3), ("server", "router", 2)];
+    let error = with_routes(&circle).unwrap_err();
+    assert!(error.contains("go in a circle: router → base → router"), "{error}");
 }

@@ -27,8 +27,8 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 
 use driftway_base::{Duration, Instant};
-use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
 use driftway_net::LinkEnd;
+use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
 use driftway_scenario::{Mac, Network, Scenario};
 use driftway_wire::{ArpMessage, EncodeError, HardwareAddr, Payload, RoutedPacket};
 

@@ -39,16 +39,8 @@ pub enum Reasons {
 pub const COMMON_COLUMNS: [&str; 4] = ["time_s", "node", "layer", "event"];
 
 /// The columns that describe a packet, as far as it has such values.
-pub const PACKET_COLUMNS: [&str; 8] = [
-    "kind",
-    "flow",
-    "packet",
-    "source",
-    "destination",
-    "bytes",
-    "offset_bytes",
-    "source_route",
-];
+pub const PACKET_COLUMNS: [&str; 8] =
+    ["kind", "flow", "packet", "source", "destination", "bytes", "offset_bytes", "source_route"];
 
 /// The receptions of a frame.
 const RECEPTIONS: Reasons = Reasons::Words(&[
@@ -124,9 +116,13 @@ pub const EVENTS: &[EventInfo] = &[
     event(Layer::Link, Event::Delivered, "A packet reached the other end of the wire.")
         .of_packet()
         .with(&["neighbour"]),
-    event(Layer::Routing, Event::Received, "The node received a packet from a neighbour on the air.")
-        .of_packet()
-        .with(&["neighbour"]),
+    event(
+        Layer::Routing,
+        Event::Received,
+        "The node received a packet from a neighbour on the air.",
+    )
+    .of_packet()
+    .with(&["neighbour"]),
     event(Layer::Routing, Event::Delivered, "A packet reached its destination.")
         .of_packet()
         .with(&["hops"]),
