@@ -54,9 +54,6 @@ pub struct Entry {
     pub hops: Option<u32>,
     /// The number of packets in the interface queue after the event.
     pub queue_length: Option<u32>,
-    /// Under DSR, the packet's source route with both ends, as in `0-3-7-4`; of a salvaged packet, from the
-    /// node that has salvaged it on.
-    pub source_route: Option<String>,
     /// The congestion window (bytes).
     pub cwnd_bytes: Option<u32>,
     /// The slow-start threshold (bytes).
@@ -69,6 +66,9 @@ pub struct Entry {
     pub x_m: Option<f64>,
     /// The node's position, y coordinate (m).
     pub y_m: Option<f64>,
+    /// Under DSR, the packet's source route with both ends, as in `0-3-7-4`; of a salvaged packet, from the
+    /// node that has salvaged it on.
+    pub source_route: Option<String>,
 }
 
 /// The part of a node in which an event occurs.

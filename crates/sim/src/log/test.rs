@@ -61,6 +61,7 @@ fn every_column_round_trips_through_csv() {
         rto_s: Some(Duration::from_millis(1500)),
         x_m: Some(0.1 + 0.2),
         y_m: Some(-1e-9),
+        source_route: Some("4-7-8-9".into()),
         ..at(0, Event::Dropped).with_reason("queue-overflow").with_packet(&segment())
     };
     let bare = at(12_001, Event::FalseLinkFailure);
@@ -73,11 +74,11 @@ fn every_column_round_trips_through_csv() {
     assert_eq!(
         lines.next().unwrap(),
         "time_s,node,layer,event,reason,kind,flow,packet,source,destination,neighbour,bytes,\
-         offset_bytes,hops,queue_length,cwnd_bytes,ssthresh_bytes,rto_s,x_m,y_m"
+         offset_bytes,hops,queue_length,cwnd_bytes,ssthresh_bytes,rto_s,x_m,y_m,source_route"
     );
     let start = "12.000000001,7,queue,dropped,queue-overflow,tcp-data,3,4:117,4,9,8,1500,2920,";
     assert!(lines.next().unwrap().starts_with(start), "{text}");
-    assert_eq!(lines.next().unwrap(), "12.001000000,7,queue,false-link-failure,,,,,,,,,,,,,,,,");
+    assert_eq!(lines.next().unwrap(), "12.001000000,7,queue,false-link-failure,,,,,,,,,,,,,,,,,");
 }
 
 #[test]
