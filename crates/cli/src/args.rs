@@ -350,7 +350,7 @@ pub struct RunArgs {
     #[arg(long, requires = "out")]
     pub events: bool,
     /// Time between the rows of nodes' positions in event logs
-    #[arg(long, value_name = "TIME|off", default_value = "1s", requires = "events")]
+    #[arg(long, value_name = "TIME|off", default_value = "1 s", requires = "events")]
     pub positions: PositionInterval,
     /// Write the frames and the packets on wires to FILE, for Wireshark; one run only
     #[arg(long, value_name = "FILE")]

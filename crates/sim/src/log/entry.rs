@@ -66,8 +66,8 @@ pub struct Entry {
     pub x_m: Option<f64>,
     /// The node's position, y coordinate (m).
     pub y_m: Option<f64>,
-    /// Under DSR, the packet's source route with both ends, as in `0-3-7-4`; of a salvaged packet, from the
-    /// node that has salvaged it on.
+    /// The source route of a packet under DSR, with both ends, as in `0-3-7-4`; of a salvaged packet, from
+    /// the node that has salvaged it on.
     pub source_route: Option<String>,
 }
 

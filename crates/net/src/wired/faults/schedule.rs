@@ -10,7 +10,7 @@ use super::partition::PartitionNotification;
 /// The faults of a network, and their actions that are still to be applied.
 pub struct Faults {
     active: Vec<ActiveFault>,
-    /// With the kind of the fault, the next one last.
+    /// Actions with the kind of their fault, the next one last.
     planned: Vec<(&'static str, FaultAction)>,
     /// The allocation is reused.
     new_actions: Vec<FaultAction>,
