@@ -439,7 +439,7 @@ fn with_routes(routes: &[(&str, &str, u32)]) -> Result<Scenario, String> {
 #[test]
 fn a_second_wire_between_two_nodes_needs_a_route() {
     let error = with_routes(&[]).unwrap_err();
-    assert!(error.starts_with("test.toml:10:11: wire 2 joins the same nodes as wire 1"), "{error}");
+    assert!(error.starts_with("test.toml:11:11: wire 2 joins the same nodes as wire 1"), "{error}");
     assert!(error.contains("add a [[network.route]] with via = 2"), "{error}");
     let used = with_routes(&[("router", "server", 2)]).unwrap();
     let routes = network(&used).wire_routes();
