@@ -1,5 +1,5 @@
-//! The ends of packets. Each ends in one place, which counts it, adds it to the digest, records the event, and
-//! informs the node's feedback.
+//! The ends of packets. Each ends in one place, which counts it, adds it to the digest, records the
+//! event, and informs the node's feedback.
 
 use driftway_base::DropReason;
 use driftway_route::feedback::{Scheme, UndeliverablePacket};

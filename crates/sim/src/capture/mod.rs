@@ -5,8 +5,8 @@
 //! header, at the time at which its transmission begins. A packet dropped on a wire, or before it, is a
 //! record on an interface `lost` of this kind, at the time of the drop.
 //!
-//! Frames have radiotap headers. Each transmitted frame is a record on an interface of the node that sent it, because CTS and ACK
-//! frames do not name their sender. A packet dropped inside a node is a record on the interface
+//! Frames have radiotap headers. Each transmitted frame is a record on an interface of the node that
+//! sent it, because CTS and ACK frames do not name their sender. A packet dropped inside a node is a record on the interface
 //! `lost`, with the radiotap flag of a failed transmission and the time of the drop, from that node to
 //! the next hop if it had one; the comment gives the reason. Records are in order of time. Only the capture
 //! of a network with both has both kinds of interfaces, because readers built on libpcap reject files with
