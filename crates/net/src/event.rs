@@ -148,6 +148,8 @@ pub enum Event {
     },
     /// A frame has ended.
     Frame {
+        /// The number of its air.
+        air: usize,
         /// The frame, with nodes in place of stations.
         frame: FrameRecord,
         /// The packet of a data frame.

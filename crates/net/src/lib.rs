@@ -21,10 +21,9 @@
 //! |---|---|
 //! | several addresses of a node | a node has one, on all its interfaces |
 //! | routing protocols on wires | routes over wires are given: a chain's, or the shortest by links |
-//! | several routing protocols on one air | all its nodes run the same |
+//! | several routing protocols over the air | all nodes with radios run the same, on all airs |
 //! | a choice between gateways | wired nodes reach a node on the air over the gateway with the fewest links |
-//! | several airs | [`Network`] has any number, and a node radios on several; scenarios have one |
-//! | fragmentation | a packet is forwarded whole |
+//! //! | fragmentation | a packet is forwarded whole |
 
 #![forbid(unsafe_code)]
 

@@ -15,8 +15,8 @@ use driftway_net::addresses::node_number;
 pub fn record(observers: &mut Observers<'_>, net: &Network, event: &NetworkEvent) {
     if let Some(log) = &mut observers.log {
         match event {
-            NetworkEvent::Frame { frame, packet } => {
-                log.record_frame(&frame_entry(frame, packet.as_ref()));
+            NetworkEvent::Frame { frame, packet, .. } => {
+                log.record_frame(frame_entry(frame, packet.as_ref()));
             }
             other => {
                 if let Some(entry) = entry(net.now(), other) {
@@ -26,7 +26,7 @@ pub fn record(observers: &mut Observers<'_>, net: &Network, event: &NetworkEvent
         }
     }
     match event {
-        NetworkEvent::Frame { frame, packet } => {
+        NetworkEvent::Frame { air, frame, packet } => {
             if let Some(capture) = &mut observers.capture {
                 let packet = packet.as_ref();
                 let message = packet.and_then(|packet| arp_message(packet, frame.to.is_none()));
@@ -34,7 +34,7 @@ pub fn record(observers: &mut Observers<'_>, net: &Network, event: &NetworkEvent
                     Some(message) => FrameBody::Arp(message),
                     None => packet.map_or(FrameBody::Empty, FrameBody::Packet),
                 };
-                capture.write_frame(frame, net.preamble(), carried);
+                capture.write_frame(*air, frame, net.preamble(*air), carried);
             }
         }
         NetworkEvent::Dequeued { node, interface: Interface::Wire(end), to, packet, .. } => {

@@ -116,9 +116,9 @@ impl<'a> Simulation<'a> {
         let records = world.observers.wants_network();
         world.net.start(if records { Recording::All } else { Recording::Faults });
         if let Some(log) = &mut world.observers.log
-            && world.net.records_frames()
+            && let airs @ 1.. = world.net.recorded_airs()
         {
-            log.expect_frames();
+            log.expect_frames(airs);
         }
         self.record_positions(Instant::ZERO);
         self.settle();

@@ -1,5 +1,6 @@
 //! The airs of a network, with its radios.
 
+use driftway_base::Instant;
 use driftway_radio::NeighbourSignals;
 
 use super::link_monitor::LinkMonitor;
@@ -41,13 +42,37 @@ impl Medium {
         self.airs.is_empty()
     }
 
-    /// Returns the first of these radios on an air that a neighbour is on, too, with the neighbour's
-    /// station.
-    pub fn towards(&self, radios: &[usize], neighbour: u32) -> Option<(usize, u32)> {
-        radios.iter().find_map(|radio| {
+    /// Returns these radios as far as a neighbour is on their air, too, with the neighbour's station.
+    pub fn common_with(
+        &self,
+        radios: &[usize],
+        neighbour: u32,
+    ) -> impl Iterator<Item = (usize, u32)> {
+        radios.iter().filter_map(move |radio| {
             let air = &self.airs[self.radios[*radio].air];
             Some((*radio, air.station_of(neighbour)?))
         })
+    }
+
+    /// Returns that of these radios by which a neighbour is reached: one on an air that both are on. Of
+    /// several the one that has heard the neighbour last, or else the first.
+    pub fn towards(&self, radios: &[usize], neighbour: u32) -> Option<usize> {
+        let mut common = self.common_with(radios, neighbour).map(|(radio, _)| radio);
+        let first = common.next()?;
+        let heard = |radio: usize| self.radios[radio].heard.get(&neighbour).copied();
+        let later = |one, other| if heard(other) > heard(one) { other } else { one };
+        Some(common.fold(first, later))
+    }
+
+    /// Records that a radio of a node with several has heard a neighbour.
+    pub fn on_heard(&mut self, now: Instant, radio: usize, neighbour: u32) {
+        self.radios[radio].heard.insert(neighbour, now);
+    }
+
+    /// Returns the radios of a node.
+    pub fn radios_of(&self, node: usize) -> Vec<usize> {
+        let all = self.radios.iter().enumerate();
+        all.filter(|(_, radio)| radio.node == node).map(|(number, _)| number).collect()
     }
 
     /// Returns true if no frame is on the air or about to be.

@@ -7,9 +7,9 @@
 //! with static routes always to that.
 
 use driftway_route::feedback::{Feedback, IcmpConfig, SchemeConfig};
-use driftway_scenario::{Mixed, Scenario, WireRoutes};
+use driftway_scenario::{Adhoc, Air, Mixed, Scenario, WireRoutes};
 
-use super::adhoc::{AirParts, build_air, feedback_schemes, route_prober};
+use super::adhoc::{AirParts, build_medium, feedback_schemes, route_prober};
 use super::error::BuildError;
 use super::path::build_wires;
 use super::seeds::Seeds;
@@ -33,7 +33,7 @@ pub fn build(
     let ends = |between: [u32; 2]| between.map(|node| node as usize);
     let endpoints: Vec<[usize; 2]> = mixed.wires.iter().map(|wire| ends(wire.between)).collect();
     let links: Vec<_> = mixed.wires.iter().map(|wire| wire.link.clone()).collect();
-    let radios = mixed.air.iter().flat_map(|air| &air.radios).map(|node| *node as usize);
+    let radios = mixed.radio_nodes().into_iter().map(|node| node as usize);
     let plan = Wiring::new(&mixed.wire_routes(), count, &endpoints, radios.collect());
     let nodes = (0..count).map(|node| Node::wired(Feedback::new(address(node), &wired_schemes())));
     let mut parts = Parts {
@@ -52,11 +52,14 @@ pub fn build(
             splitting: mixed.splitting_gateway().map(|gateway| gateway.node as usize),
         },
     };
-    if let Some(air) = &mixed.air {
+    if let Some(first) = mixed.airs.first() {
         let stations = pairs.iter().filter_map(|(from, to)| plan.stations(*from, *to));
         let stations: Vec<_> = stations.collect();
-        let built = build_air(&air.adhoc, &plan.radios, &stations, seeds.network)?;
-        plan.add_air(&mut parts, built, &air.adhoc);
+        let nodes_of = |air: &Air| air.radios.iter().map(|node| *node as usize).collect();
+        let airs = mixed.airs.iter().map(|air| (&air.adhoc, nodes_of(air)));
+        let airs: Vec<(&Adhoc, Vec<usize>)> = airs.collect();
+        let built = build_medium(&airs, &plan.radios, &stations, seeds.network)?;
+        plan.add_air(&mut parts, built, &first.adhoc);
     }
     Ok(parts)
 }
@@ -71,7 +74,7 @@ fn wired_schemes() -> [SchemeConfig; 1] {
 /// The nodes with radios, and the routes over wires.
 struct Wiring {
     table: RouteTable,
-    /// The node of each radio.
+    /// The nodes with radios.
     radios: Vec<usize>,
     /// The gateway over which each node reaches the air at first: itself, if it has a radio.
     gateways: Vec<Option<usize>>,
@@ -154,7 +157,7 @@ impl Wiring {
         nodes.filter(move |node| self.table.next_link(gateway, *node).is_some())
     }
 
-    fn add_air(&self, parts: &mut Parts, mut air: AirParts, adhoc: &driftway_scenario::Adhoc) {
+    fn add_air(&self, parts: &mut Parts, mut air: AirParts, adhoc: &Adhoc) {
         for station in 0..air.routing.len() {
             let gateway = self.radios[station];
             for external in self.behind(gateway).map(address) {
@@ -177,7 +180,7 @@ impl Wiring {
             let node = self.radios[station];
             parts.nodes[node] = Node {
                 routing: Some(routing),
-                radios: vec![station],
+                radios: air.medium.radios_of(node),
                 route_prober: route_prober(adhoc),
                 ..Node::wired(Feedback::new(address(node), &schemes))
             };

@@ -7,7 +7,7 @@ use driftway_route::RouteStats;
 use driftway_route::feedback::{Feedback, Scheme};
 
 use super::schedule::Timer;
-use super::{Network, TimerCounts};
+use super::{Air, Network, TimerCounts};
 use crate::addresses::{address, node_at};
 use crate::air::counters::RoutingCounters;
 use crate::digest::Digest;
@@ -72,14 +72,14 @@ impl Network {
         self.has_radios()
     }
 
-    /// Returns true if frames are recorded when all events are: TDMA has no records.
-    pub fn records_frames(&self) -> bool {
-        self.medium.airs.iter().any(|air| air.mac.is_recording())
+    /// Returns the number of airs whose frames are recorded when all events are: TDMA has no records.
+    pub fn recorded_airs(&self) -> usize {
+        self.medium.airs.iter().filter(|air| air.mac.is_recording()).count()
     }
 
-    /// Returns the duration of the preamble of the first air's frames; zero without an air.
-    pub fn preamble(&self) -> Duration {
-        self.medium.airs.first().map_or(Duration::ZERO, |air| air.mac.preamble())
+    /// Returns the duration of the preamble of an air's frames; zero without that air.
+    pub fn preamble(&self, air: usize) -> Duration {
+        self.medium.airs.get(air).map_or(Duration::ZERO, |air| air.mac.preamble())
     }
 
     /// Returns the digest of what became of all packets.
@@ -210,27 +210,32 @@ impl Network {
         (on_links + kept + local + self.medium.packets_held()) as u64
     }
 
-    /// Returns the first air that both nodes are on, with their stations.
-    fn common_air(&self, from: usize, to: u32) -> Option<(usize, u32, u32)> {
-        let (radio, to) = self.medium.towards(&self.nodes.get(from)?.radios, to)?;
-        let radio = &self.medium.radios[radio];
-        Some((radio.air, radio.station, to))
+    /// Returns the airs that both nodes are on, with their stations.
+    fn common_airs(&self, from: usize, to: u32) -> impl Iterator<Item = (usize, u32, u32)> {
+        let radios = self.nodes.get(from).map_or(&[][..], |node| &node.radios);
+        self.medium.common_with(radios, to).map(|(radio, to)| {
+            let radio = &self.medium.radios[radio];
+            (radio.air, radio.station, to)
+        })
     }
 
     /// Returns true if node `to` can decode what node `from` sends at their present positions: a
     /// radio that is down is in range of none.
     pub(super) fn in_range(&mut self, from: usize, to: u32) -> bool {
-        let Some((air, from, to)) = self.common_air(from, to) else { return false };
-        let is_down = |station: u32| {
-            let radio = self.medium.airs[air].radios[station as usize];
-            !self.medium.is_on(radio)
-        };
-        !is_down(from) && !is_down(to) && self.medium.airs[air].mac.in_range(self.now, from, to)
+        for number in 0..self.common_airs(from, to).count() {
+            let Some((air, from, to)) = self.common_airs(from, to).nth(number) else { continue };
+            let Air { mac, radios, .. } = &mut self.medium.airs[air];
+            let is_on = |station: u32| self.medium.radios[radios[station as usize]].down_count == 0;
+            if is_on(from) && is_on(to) && mac.in_range(self.now, from, to) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Returns the power at which node `to` receives node `from` at their present positions (W).
     pub(super) fn receive_power(&mut self, from: usize, to: u32) -> f64 {
-        let Some((air, from, to)) = self.common_air(from, to) else { return 0.0 };
+        let Some((air, from, to)) = self.common_airs(from, to).next() else { return 0.0 };
         self.medium.airs[air].mac.receive_power(self.now, from, to)
     }
 }

@@ -1,6 +1,6 @@
 //! Nodes, radios and airs.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use driftway_base::{Duration, Instant};
 use driftway_link::{AdhocQueue, Arp, QueuePosition};
@@ -82,6 +82,8 @@ pub struct Radio {
     pub accepted: VecDeque<AcceptedPacket>,
     /// The number of faults that keep the radio down.
     pub down_count: u32,
+    /// The times at which it has last heard each neighbour; empty if its node has no other radio.
+    pub heard: BTreeMap<u32, Instant>,
 }
 
 const NO_STATION: u32 = u32::MAX;

@@ -120,7 +120,7 @@ impl Network {
             let node = |station: u32| self.medium.airs[air].nodes[station as usize];
             let (from, to) = (node(frame.from), frame.to.map(node));
             let frame = FrameRecord { from, to, ..frame };
-            self.recorder.push(Event::Frame { frame, packet });
+            self.recorder.push(Event::Frame { air, frame, packet });
         }
     }
 

@@ -142,7 +142,7 @@ impl Network {
             return;
         };
         let radios = &self.nodes[node].radios;
-        let Some((radio, _)) = self.medium.towards(radios, neighbour) else {
+        let Some(radio) = self.medium.towards(radios, neighbour) else {
             return self.end_routed(Place::Node(node), packet, unknown);
         };
         if packet.packet.ip.source == address(node) || self.gateways.splitting == Some(node) {
@@ -259,6 +259,9 @@ impl Network {
     #[inline]
     fn on_received(&mut self, radio: usize, from: u32, id: u32, broadcast: bool) {
         let node = self.medium.radios[radio].node;
+        if self.nodes[node].radios.len() > 1 {
+            self.medium.on_heard(self.now, radio, from);
+        }
         let Some(packet) = self.packets.get(id) else { return };
         self.digest.add_packet(self.now, node as u32, RECEIVED, &packet.packet);
         if self.recorder.records_all() {

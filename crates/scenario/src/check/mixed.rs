@@ -2,7 +2,7 @@
 
 use super::numbers::check_node;
 use super::problem::{CheckResult, Problem, require, require_range};
-use super::{adhoc, flow, gateway, link};
+use super::{adhoc, airs, flow, gateway, link};
 use crate::error::quoted;
 use crate::node_names::MAX_NODES;
 use crate::{Air, Flow, Mixed, Network, Route, Wire};
@@ -25,13 +25,14 @@ pub(super) fn check(mixed: &Mixed, network: &Network) -> CheckResult {
         link::check_link(&key, &wire.link)?;
     }
     check_routes(mixed, network)?;
-    if let Some(air) = &mixed.air {
-        check_air(air, network)?;
+    for (air, key) in mixed.airs.iter().zip(mixed.air_keys()) {
+        check_air(air, &key, network)?;
     }
+    airs::check(mixed, network)?;
     if let Some(of) = &mixed.gateway {
         gateway::check(mixed, of, network)?;
     }
-    let radios = mixed.air.iter().flat_map(|air| &air.radios);
+    let radios = mixed.airs.iter().flat_map(|air| &air.radios);
     let mut reached = vec![false; mixed.nodes.len()];
     for node in mixed.wires.iter().flat_map(|wire| &wire.between).chain(radios) {
         if let Some(reached) = reached.get_mut(*node as usize) {
@@ -109,13 +110,13 @@ fn check_routes(mixed: &Mixed, network: &Network) -> CheckResult {
     Ok(())
 }
 
-fn check_air(air: &Air, network: &Network) -> CheckResult {
-    let key = "network.air.radios";
+fn check_air(air: &Air, table: &str, network: &Network) -> CheckResult {
+    let key = &format!("{table}.radios");
     for (i, node) in air.radios.iter().enumerate() {
         check_node(format!("{key}.{i}"), *node, network)?;
     }
     let radios = air.radios.len();
-    require_range(key.into(), "the number of radios", radios as u64, 2, MAX_NODES as u64)?;
+    require_range(key.clone(), "the number of radios", radios as u64, 2, MAX_NODES as u64)?;
     if let Some(found) = air.adhoc.mobility_nodes() {
         require(found as usize == radios, key, || {
             format!(
@@ -126,7 +127,7 @@ fn check_air(air: &Air, network: &Network) -> CheckResult {
     }
     adhoc::check(&air.adhoc).map_err(|problem| {
         let Problem { key, message } = problem;
-        Problem { key: key.replacen("network", "network.air", 1), message }
+        Problem { key: key.replacen("network", table, 1), message }
     })
 }
 
@@ -135,11 +136,11 @@ fn check_air(air: &Air, network: &Network) -> CheckResult {
 pub(super) fn check_flows(mixed: &Mixed, flows: &[Flow], network: &Network) -> CheckResult {
     let mut wired = Components::of_wires(mixed);
     let mut all = wired.clone();
-    if let Some(air) = &mixed.air {
+    for air in &mixed.airs {
         air.radios.windows(2).for_each(|pair| all.join(pair[0], pair[1]));
     }
     let mut near_radio = vec![false; mixed.nodes.len()];
-    for radio in mixed.air.iter().flat_map(|air| &air.radios) {
+    for radio in mixed.airs.iter().flat_map(|air| &air.radios) {
         near_radio[wired.root(*radio)] = true;
     }
     let routes = mixed.wire_routes();
@@ -155,7 +156,7 @@ pub(super) fn check_flows(mixed: &Mixed, flows: &[Flow], network: &Network) -> C
         })?;
         let length = |from: u32, to: u32| routes.length(from as usize, to as usize);
         let most = length(flow.from, flow.to).max(length(flow.to, flow.from)).or_else(|| {
-            let radios = || mixed.air.iter().flat_map(|air| &air.radios);
+            let radios = || mixed.airs.iter().flat_map(|air| &air.radios);
             let nearest = |end| radios().filter_map(|radio| length(end, *radio)).min();
             nearest(flow.from).max(nearest(flow.to))
         });
@@ -168,10 +169,10 @@ pub(super) fn check_flows(mixed: &Mixed, flows: &[Flow], network: &Network) -> C
                 network.node_name(flow.to)
             )
         })?;
-        if let Some(air) = &mixed.air
-            && near_radio[wired.root(flow.from)]
-        {
-            flow::check_frame_size(&key, flow, &air.adhoc)?;
+        if near_radio[wired.root(flow.from)] {
+            for air in &mixed.airs {
+                flow::check_frame_size(&key, flow, &air.adhoc)?;
+            }
         }
     }
     Ok(())
@@ -183,11 +184,16 @@ const MAX_WIRES: usize = 64;
 /// The sets of nodes that are connected: of each node, another one of its set, and of one node in
 /// each set, that node itself.
 #[derive(Clone)]
-struct Components(Vec<usize>);
+pub(super) struct Components(Vec<usize>);
 
 impl Components {
+    /// Each node alone.
+    pub(super) fn of_nodes(mixed: &Mixed) -> Self {
+        Self((0..mixed.nodes.len()).collect())
+    }
+
     fn of_wires(mixed: &Mixed) -> Self {
-        let mut components = Self((0..mixed.nodes.len()).collect());
+        let mut components = Self::of_nodes(mixed);
         for wire in &mixed.wires {
             components.join(wire.between[0], wire.between[1]);
         }
@@ -195,7 +201,7 @@ impl Components {
     }
 
     /// The node that stands for the set of `node`.
-    fn root(&mut self, node: u32) -> usize {
+    pub(super) fn root(&mut self, node: u32) -> usize {
         let mut root = node as usize;
         while self.0[root] != root {
             // Shortens the way for later calls.
@@ -205,7 +211,7 @@ impl Components {
         root
     }
 
-    fn join(&mut self, one: u32, other: u32) {
+    pub(super) fn join(&mut self, one: u32, other: u32) {
         let (one, other) = (self.root(one), self.root(other));
         self.0[one] = other;
     }

@@ -464,3 +464,67 @@ fn wrong_routes_have_their_messages() {
     let error = with_routes(&circle).unwrap_err();
     assert!(error.contains("go in a circle: router → base → router"), "{error}");
 }
+
+/// Two airs that node `base` joins.
+const TWO_AIRS: &str = r#"name = "two airs"
+duration = "1 s"
+[network]
+kind = "mixed"
+nodes = ["a", "base", "b"]
+[[network.air]]
+name = "one"
+radios = ["a", "base"]
+mobility = { positions = [["0 m", "0 m"], ["100 m", "0 m"]] }
+routing = { protocol = "aodv" }
+[[network.air]]
+name = "two"
+radios = ["base", "b"]
+mobility = { positions = [["100 m", "0 m"], ["200 m", "0 m"]] }
+routing = { protocol = "aodv" }
+[[flow]]
+from = "a"
+to = "b"
+application = "ftp"
+"#;
+
+#[test]
+fn several_airs_have_names_and_are_shown() {
+    let scenario = parse(TWO_AIRS, &[("network.air.1.mac", "{ kind = \"tdma\" }")]).unwrap();
+    let mixed = network(&scenario);
+    assert_eq!(mixed.radio_nodes(), [0, 1, 2]);
+    assert_eq!(mixed.airs[1].name, "two");
+    assert_eq!(Scenario::parse("shown.toml", &scenario.show(), &[]).unwrap(), scenario);
+    // An array of one is a table.
+    let single = RIGHT.replace("[network.air]", "[[network.air]]");
+    assert_eq!(parse(&single, &[]), parse(RIGHT, &[]));
+    assert!(!parse(RIGHT, &[]).unwrap().show().contains("name = \"air\""));
+}
+
+#[test]
+fn airs_that_do_not_fit_together_are_refused() {
+    for (find, put, says) in [
+        ("name = \"two\"\n", "", "missing"),
+        ("name = \"two\"", "name = \"one\"", "two airs are called `one`"),
+        ("[\"base\", \"b\"]", "[\"b\", \"b\"]", "`b` has two radios on one air"),
+        ("[[\"100 m\"", "[[\"150 m\"", "node base is at (150 m, 0 m) here, but at (100 m, 0 m)"),
+        (
+            "name = \"two\"",
+            "name = \"two\"\nicmp_rate = 3",
+            "`icmp_rate` differs from that of air `one`",
+        ),
+        (
+            "name = \"two\"",
+            "name = \"two\"\nlink_retry = { most = 1 }",
+            "`link_retry` in a network with several airs",
+        ),
+    ] {
+        assert!(TWO_AIRS.contains(find), "{find}");
+        let error = parse(&TWO_AIRS.replace(find, put), &[]).unwrap_err();
+        assert!(error.contains(says), "{says}: {error}");
+    }
+    let apart = TWO_AIRS
+        .replace("[\"base\", \"b\"]", "[\"b\", \"c\"]")
+        .replace("\"base\", \"b\"]", "\"base\", \"b\", \"c\"]");
+    let error = parse(&apart, &[]).unwrap_err();
+    assert!(error.contains("no node has a radio on this air and on another one"), "{error}");
+}

@@ -29,9 +29,10 @@ use std::io::{self, Write};
 use driftway_base::{Duration, Instant};
 use driftway_net::LinkEnd;
 use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
-use driftway_scenario::{Mac, Network, Scenario};
+use driftway_scenario::{Adhoc, Mac, Network, Scenario};
 use driftway_wire::{ArpMessage, EncodeError, HardwareAddr, Payload, RoutedPacket};
 
+use crate::log::LONGEST_FRAME;
 use dot11::Header;
 
 use pcapng::{CaptureInterface, CaptureWriter};
@@ -42,12 +43,20 @@ pub struct Capture {
     blocks: CaptureWriter,
     /// True if there are frames of 802.11.
     has_frames: bool,
-    channel_mhz: u16,
+    /// The airs.
+    channels: Vec<Channel>,
     /// The buffer of the next record.
     record: Vec<u8>,
     /// Other records since the last frame. Frames are recorded when they end, but records are in order of
     /// start time.
     pending: VecDeque<PendingRecord>,
+}
+
+/// An air.
+struct Channel {
+    mhz: u16,
+    /// What distinguishes its interfaces from those of other airs.
+    name: Option<String>,
 }
 
 /// A record that may have to wait for earlier frames.
@@ -103,11 +112,10 @@ impl Capture {
 
     /// Starts a capture of a run of `scenario` with `seed`; `None` if the scenario has nothing to capture.
     pub fn new(out: Box<dyn Write + Send>, scenario: &Scenario, seed: u64) -> Option<Self> {
-        let frequency = scenario.network.radio_network().map_or(0, |air| air.radio.frequency.0);
         Self::supports(scenario).then(|| Self {
             blocks: CaptureWriter::new(out, &format!("{}, seed {seed}", scenario.name)),
             has_frames: has_frames(scenario),
-            channel_mhz: (frequency / 1_000_000) as u16,
+            channels: channels(scenario),
             record: Vec::new(),
             pending: VecDeque::new(),
         })
@@ -134,6 +142,10 @@ impl Capture {
         self.add_unframed_drop(at, packet, comment);
     }
 
+    fn channel_mhz(&self, air: usize) -> u16 {
+        self.channels.get(air).map_or(0, |channel| channel.mhz)
+    }
+
     /// Adds a packet without a frame to the interface of drops.
     fn add_unframed_drop(&mut self, at: Instant, packet: &RoutedPacket, comment: String) {
         let mut record = Vec::new();
@@ -150,10 +162,18 @@ impl Capture {
         }
     }
 
-    /// Records a transmitted frame and its body. Its start must not be before that of the last one.
-    /// `preamble` is the duration of the preamble and PHY header.
-    pub fn write_frame(&mut self, frame: &FrameRecord, preamble: Duration, carried: FrameBody<'_>) {
-        while self.pending.front().is_some_and(|other| other.at < frame.at) {
+    /// Records a transmitted frame of an air and its body. Its start must not be before that of the last one
+    /// of the air. `preamble` is the duration of the preamble and PHY header.
+    pub fn write_frame(
+        &mut self,
+        air: usize,
+        frame: &FrameRecord,
+        preamble: Duration,
+        carried: FrameBody<'_>,
+    ) {
+        let overlaps = self.channels.len() > 1;
+        let waits = if overlaps { LONGEST_FRAME } else { Duration::ZERO };
+        while self.pending.front().is_some_and(|other| other.at + waits < frame.at) {
             self.write_next_pending();
         }
         self.record.clear();
@@ -162,7 +182,7 @@ impl Capture {
             short_preamble: preamble == SHORT_PREAMBLE,
             fcs: true,
             rate: Some(frame.rate),
-            channel_mhz: self.channel_mhz,
+            channel_mhz: self.channel_mhz(air),
             signal_dbm: None,
             failed: false,
         };
@@ -180,7 +200,14 @@ impl Capture {
         let encoded = write_frame_body(carried, &mut self.record);
         dot11::write_fcs(start, &mut self.record);
         let remark = join_comments(outcome_comment(frame), encoded);
-        let interface = CaptureInterface::Node(frame.from);
+        let name = self.channels.get(air).and_then(|channel| channel.name.clone());
+        let interface = CaptureInterface::Node(frame.from, name);
+        if overlaps {
+            let (at, record) = (frame.at, self.record.clone());
+            let place = self.pending.partition_point(|other| other.at <= at);
+            let record = PendingRecord { at, interface, record, comment: remark };
+            return self.pending.insert(place, record);
+        }
         self.blocks.write_packet(interface, frame.at, &self.record, remark.as_deref());
     }
 
@@ -204,7 +231,7 @@ impl Capture {
             short_preamble: false,
             fcs: false,
             rate: None,
-            channel_mhz: self.channel_mhz,
+            channel_mhz: self.channel_mhz(0),
             signal_dbm: None,
             failed: true,
         };
@@ -278,9 +305,25 @@ fn write_packet_bytes(packet: &RoutedPacket, out: &mut Vec<u8>) -> Result<(), En
     encoded.map(drop)
 }
 
+/// The airs of a scenario.
+fn channels(scenario: &Scenario) -> Vec<Channel> {
+    let names: Vec<Option<String>> = match &scenario.network {
+        Network::Mixed(mixed) if mixed.airs.len() > 1 => {
+            mixed.airs.iter().map(|air| Some(air.name.clone())).collect()
+        }
+        _ => vec![None],
+    };
+    let airs = scenario.network.radio_networks();
+    let channel = |(air, name): (&Adhoc, Option<String>)| Channel {
+        mhz: (air.radio.frequency.0 / 1_000_000) as u16,
+        name,
+    };
+    airs.zip(names).map(channel).collect()
+}
+
 /// True if a scenario transmits 802.11 frames.
 fn has_frames(scenario: &Scenario) -> bool {
-    scenario.network.radio_network().is_some_and(|air| matches!(air.mac, Mac::Dcf(_)))
+    scenario.network.radio_networks().any(|air| matches!(air.mac, Mac::Dcf(_)))
 }
 
 /// The comment on a frame that was not received as intended.

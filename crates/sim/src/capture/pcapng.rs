@@ -26,10 +26,10 @@ const NANOSECONDS: u8 = 9;
 type Output = Box<dyn Write + Send>;
 
 /// An interface of a capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CaptureInterface {
-    /// The frames that a node sends.
-    Node(u32),
+    /// The frames that a node sends, with the name of the air if there are several.
+    Node(u32, Option<String>),
     /// The packets that a node sends over a wire.
     Wire(WiredHop),
     /// Packets that were dropped, as frames.
@@ -39,24 +39,26 @@ pub enum CaptureInterface {
 }
 
 impl CaptureInterface {
-    const fn link_type(self) -> DataLink {
+    const fn link_type(&self) -> DataLink {
         match self {
-            Self::Node(_) | Self::Lost => DataLink::IEEE802_11_RADIOTAP,
+            Self::Node(..) | Self::Lost => DataLink::IEEE802_11_RADIOTAP,
             Self::Wire(_) | Self::LostOnWire => DataLink::RAW,
         }
     }
 
-    fn name(self) -> String {
+    fn name(&self) -> String {
         match self {
-            Self::Node(node) => format!("node-{node}"),
+            Self::Node(node, None) => format!("node-{node}"),
+            Self::Node(node, Some(air)) => format!("node-{node}-{air}"),
             Self::Wire(WiredHop { wire, node, .. }) => format!("node-{node}-wire-{wire}"),
             Self::Lost | Self::LostOnWire => "lost".to_owned(),
         }
     }
 
-    fn description(self) -> String {
+    fn description(&self) -> String {
         match self {
-            Self::Node(node) => format!("frames sent by node {node}"),
+            Self::Node(node, None) => format!("frames sent by node {node}"),
+            Self::Node(node, Some(air)) => format!("frames sent by node {node} on air {air}"),
             Self::Wire(WiredHop { wire, node, neighbour }) => {
                 format!("packets sent by node {node} to node {neighbour} over wire {wire}")
             }
@@ -66,10 +68,10 @@ impl CaptureInterface {
     }
 
     /// The nodes that it involves.
-    fn nodes(self) -> [Option<u32>; 2] {
+    fn nodes(&self) -> [Option<u32>; 2] {
         match self {
-            Self::Node(node) => [Some(node), None],
-            Self::Wire(WiredHop { node, neighbour, .. }) => [Some(node), Some(neighbour)],
+            Self::Node(node, _) => [Some(*node), None],
+            Self::Wire(WiredHop { node, neighbour, .. }) => [Some(*node), Some(*neighbour)],
             Self::Lost | Self::LostOnWire => [None, None],
         }
     }
@@ -145,7 +147,7 @@ impl CaptureWriter {
             InterfaceDescriptionOption::IfDescription(interface.description().into()),
             InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
         ];
-        if let CaptureInterface::Node(node) = interface {
+        if let CaptureInterface::Node(node, _) = interface {
             options.push(InterfaceDescriptionOption::IfMacAddr(
                 HardwareAddr::of_node(node).0.to_vec().into(),
             ));

@@ -201,7 +201,8 @@ fn example() -> Vec<u8> {
         let error = Packet::icmp_error(address(1), &packet, unreachable).unwrap();
         let (packet, error) = (RoutedPacket::plain(packet), RoutedPacket::plain(error));
         let asked = RoutedPacket::plain(request());
-        let mut put = |frame: FrameRecord, carried| capture.write_frame(&frame, PREAMBLE, carried);
+        let mut put =
+            |frame: FrameRecord, carried| capture.write_frame(0, &frame, PREAMBLE, carried);
         let data = frame(FrameKind::Data, 0, Some(1), 900);
         put(frame(FrameKind::Rts, 0, Some(1), 100), FrameBody::Empty);
         put(frame(FrameKind::Cts, 1, Some(0), 500), FrameBody::Empty);
@@ -219,7 +220,7 @@ fn example() -> Vec<u8> {
             outcome: ReceptionOutcome::Collided,
             ..data
         };
-        capture.write_frame(&again, PREAMBLE, FrameBody::Packet(&packet));
+        capture.write_frame(0, &again, PREAMBLE, FrameBody::Packet(&packet));
         capture.write_drop(died, 2, None, FrameBody::Packet(&error), "no-route");
     })
 }
@@ -315,7 +316,7 @@ fn bytes_of_no_header_follow_the_packet() {
             let packet =
                 RoutedPacket { size_adjustment: padding, ..RoutedPacket::plain(segment()) };
             let data = frame(FrameKind::Data, 0, Some(1), 100);
-            capture.write_frame(&data, PREAMBLE, FrameBody::Packet(&packet));
+            capture.write_frame(0, &data, PREAMBLE, FrameBody::Packet(&packet));
         }
     });
     let records = read(&file);
@@ -367,7 +368,7 @@ fn a_full_disk_is_reported_at_the_end() {
         let mut capture = Capture::new(Box::new(Full(room)), &scenario(), 1).unwrap();
         for micros in 0..9 {
             let data = frame(FrameKind::Data, 0, Some(1), micros);
-            capture.write_frame(&data, PREAMBLE, FrameBody::Packet(&packet));
+            capture.write_frame(0, &data, PREAMBLE, FrameBody::Packet(&packet));
         }
         assert_eq!(capture.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
     }

@@ -96,12 +96,12 @@ fn rows_are_in_order_although_frames_are_recorded_late() {
         read(text).iter().map(|entry| entry.time_s.as_millis()).collect()
     };
     let text = logged(|log| {
-        log.expect_frames();
+        log.expect_frames(1);
         log.record(at(1, Event::Enqueued));
         log.record(at(5, Event::Dequeued));
         log.record(at(9, Event::Received));
-        log.record_frame(&at(4, Event::Sent));
-        log.record_frame(&at(5, Event::Sent));
+        log.record_frame(at(4, Event::Sent));
+        log.record_frame(at(5, Event::Sent));
         log.record(at(12, Event::Received));
     });
     assert_eq!(times(&text), [1, 4, 5, 5, 9, 12]);
