@@ -2,7 +2,7 @@
 //! about a notification, neither loses nor duplicates a buffered packet, and its messages can be encoded.
 
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
-use driftway_route::DropReason;
+use driftway_base::DropReason;
 use driftway_route::feedback::{
     BufferConfig, FeedbackOutput, FlushTrigger, NextHop, RfnConfig, RouteFailureAgent, Scheme,
     UndeliverableOutcome, UndeliverablePacket,

@@ -22,6 +22,7 @@ extern crate alloc;
 
 mod act;
 mod address;
+mod drop_reason;
 mod random;
 mod rate;
 mod received_power;
@@ -34,6 +35,7 @@ pub use act::{
     Act, ActResult, Assign, HeldTimers, ProbeSize, ProbeSpacing, Release, Retransmit, RouteProbe,
 };
 pub use address::{Ecn, Endpoint, FlowKey, Ipv4Addr};
+pub use drop_reason::DropReason;
 pub use random::{Probability, RandomStream};
 pub use rate::Rate;
 pub use received_power::ReceivedPower;

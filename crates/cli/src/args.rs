@@ -349,9 +349,32 @@ pub struct RunArgs {
     /// Write events-seed-N.csv with the traces: one row per event
     #[arg(long, requires = "out")]
     pub events: bool,
-    /// Write every frame sent to FILE, for Wireshark; one run only
+    /// Time between the rows of nodes' positions in event logs
+    #[arg(long, value_name = "TIME|off", default_value = "1 s", requires = "events")]
+    pub positions: PositionInterval,
+    /// Write the frames and the packets on wires to FILE, for Wireshark; one run only
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
+}
+
+/// Time between the rows of positions; `None`: there are none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PositionInterval(pub Option<Time>);
+
+impl FromStr for PositionInterval {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "off" {
+            return Ok(Self(None));
+        }
+        match text.parse() {
+            Ok(Time(interval)) if interval.is_zero() => {
+                Err("not a time above 0; \"off\" writes none".to_owned())
+            }
+            other => other.map(|interval| Self(Some(interval))),
+        }
+    }
 }
 
 /// `driftway emulate`

@@ -83,7 +83,7 @@ fn summary(scenario: &Scenario) -> String {
                     count(split as u64, "connection")
                 ));
             }
-            if let Some(air) = &mixed.air {
+            for air in &mixed.airs {
                 let radios = count(air.radios.len() as u64, "radio");
                 parts.push(format!("{radios} that {}", radio_summary(&air.adhoc)));
             }

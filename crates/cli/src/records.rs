@@ -3,13 +3,13 @@
 use std::io;
 use std::path::Path;
 
-use driftway_scenario::{Network, Scenario};
+use driftway_scenario::{Network, Scenario, Time};
 use driftway_sim::Observers;
 use driftway_sim::capture::Capture;
 use driftway_sim::log::EventLog;
 use driftway_sim::trace::Trace;
 
-use crate::args::RunArgs;
+use crate::args::{PositionInterval, RunArgs};
 use crate::failure::Failure;
 use crate::files::{OutputDir, Staging};
 
@@ -17,6 +17,8 @@ use crate::files::{OutputDir, Staging};
 pub struct Records {
     /// Writes event logs to the output directory.
     events: bool,
+    /// Time between the rows of positions in event logs.
+    positions: PositionInterval,
     pcap: Option<(Staging, String)>,
 }
 
@@ -39,7 +41,8 @@ impl Records {
     /// Checks the options, and opens the capture's directory, before the first run.
     ///
     /// # Errors
-    /// A capture of several runs or of a network without radio, or a file that cannot be written.
+    /// A capture of several runs, or of a network that has neither wires nor frames of 802.11, or a file
+    /// that cannot be written.
     pub fn open(args: &RunArgs, scenario: &Scenario) -> Result<Self, Failure> {
         let pcap = args.pcap.as_deref().map(|path| {
             let runs = args.runs.get();
@@ -51,29 +54,20 @@ impl Records {
                 ));
             }
             if !Capture::supports(scenario) {
-                let (what, help) = match &scenario.network {
-                    Network::Path(_) => (
-                        "a path has no radio channel",
-                        "a capture shows the frames of a network of kind \"adhoc\" or \"mixed\"",
-                    ),
-                    Network::Mixed(mixed) if mixed.air.is_none() => (
-                        "this network has no radio channel",
-                        "a capture shows the frames of `[network.air]`",
-                    ),
-                    Network::Mixed(_) => (
-                        "this link layer's frames are not those of 802.11",
-                        "give network.air.mac the kind \"dcf\"",
-                    ),
-                    Network::Adhoc(_) => (
-                        "this link layer's frames are not those of 802.11",
-                        "give network.mac the kind \"dcf\"",
-                    ),
+                let table = if matches!(scenario.network, Network::Mixed(_)) {
+                    "network.air"
+                } else {
+                    "network"
                 };
-                return Err(refused(path, what, help));
+                return Err(refused(
+                    path,
+                    "this link layer's frames are not those of 802.11",
+                    &format!("give {table}.mac the kind \"dcf\""),
+                ));
             }
             open_capture(path)
         });
-        Ok(Self { events: args.events, pcap: pcap.transpose()? })
+        Ok(Self { events: args.events, positions: args.positions, pcap: pcap.transpose()? })
     }
 
     /// Creates the recorders of a run that is about to start. Only traced runs have an event log.
@@ -88,7 +82,11 @@ impl Records {
         traced: bool,
     ) -> Result<RunRecords, Failure> {
         let log = match out.filter(|_| traced && self.events) {
-            Some(out) => Some(EventLog::new(Box::new(out.create(&EventLog::file_name(seed))?))),
+            Some(out) => {
+                let log = EventLog::new(Box::new(out.create(&EventLog::file_name(seed))?));
+                let PositionInterval(interval) = self.positions;
+                Some(log.with_positions(interval.map(|Time(interval)| interval)))
+            }
             None => None,
         };
         let capture = match &self.pcap {

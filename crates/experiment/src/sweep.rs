@@ -195,7 +195,7 @@ fn measures(scenario: &Scenario, asked: &[String]) -> Vec<Value> {
         if tcp {
             names.extend(["timeouts", "retransmission_ratio"]);
         }
-        if scenario.network.radio_network().is_some() {
+        if scenario.network.radio_networks().next().is_some() {
             names.push("routing.packets_sent");
         }
         names.push("drops");

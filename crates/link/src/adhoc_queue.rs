@@ -188,7 +188,7 @@ impl AdhocQueue {
     }
 
     /// Dequeues the next packet for a free transmitter, as the discipline decides. Packets that it
-    /// drops ([`DropReason::CodelDrop`](crate::DropReason::CodelDrop)) are passed to `on_drop`.
+    /// drops ([`DropReason::Codel`](driftway_base::DropReason::Codel)) are passed to `on_drop`.
     /// `None`: the transmitter is idle from now on.
     pub fn serve(
         &mut self,

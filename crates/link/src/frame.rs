@@ -1,5 +1,7 @@
 //! Frames and link events.
 
+use driftway_base::DropReason;
+
 /// A frame: a handle, its size, and its ECN capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
@@ -64,21 +66,6 @@ pub enum QueuePosition {
     Front,
 }
 
-/// Reasons for which a frame is dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DropReason {
-    /// The queue was full.
-    QueueOverflow,
-    /// Dropped early by RED.
-    RedDrop,
-    /// Dropped by CoDel when its turn came.
-    CodelDrop,
-    /// Corrupted in transit.
-    BitError,
-    /// On the link when it was cut, or in a queue that was flushed then.
-    Partition,
-}
-
 /// Result of enqueueing a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EnqueueOutcome {
@@ -92,7 +79,7 @@ pub enum EnqueueOutcome {
     },
     /// Dropped, without an event.
     Dropped {
-        /// [`DropReason::QueueOverflow`] or [`DropReason::RedDrop`].
+        /// [`DropReason::QueueOverflow`] or [`DropReason::Red`].
         reason: DropReason,
     },
     /// Refused because the link is cut: the caller keeps the frame, and may answer with an ICMP
@@ -120,6 +107,14 @@ pub enum LinkEvent {
         /// Handle of the frame.
         id: u32,
     },
+    /// Its transmission begins. Reported on request
+    /// ([`PathLink::report_transmissions`](crate::PathLink::report_transmissions)).
+    Sent {
+        /// Sending end.
+        from: Side,
+        /// Handle of the frame.
+        id: u32,
+    },
     /// Delivered at the other end.
     Arrived {
         /// Sending end.
@@ -133,7 +128,7 @@ pub enum LinkEvent {
         from: Side,
         /// Handle of the frame.
         id: u32,
-        /// [`DropReason::BitError`], [`DropReason::CodelDrop`] or [`DropReason::Partition`].
+        /// [`DropReason::BitError`], [`DropReason::Codel`] or [`DropReason::Partition`].
         reason: DropReason,
     },
 }

@@ -30,7 +30,7 @@ pub use arp::{Arp, ArpConfig, ArpOutput, ArpRetry, Resolution};
 pub use codel::CodelConfig;
 pub use config::{Delay, DeliveryOrder, Discipline, Duplex, ErrorModel, LinkConfig, QueueConfig};
 pub use frame::{
-    Dequeued, DropReason, EnqueueOutcome, Frame, FrameStage, LinkEvent, PendingFrame, QueueEntry,
+    Dequeued, EnqueueOutcome, Frame, FrameStage, LinkEvent, PendingFrame, QueueEntry,
     QueuePosition, Side,
 };
 pub use path_link::{LinkCounters, PathLink, QueueOnPartition};

@@ -1,13 +1,12 @@
 //! A hop of a path.
 
 use alloc::collections::VecDeque;
-use driftway_base::{Duration, Instant, Probability, RandomStream, Rate};
+use driftway_base::{DropReason, Duration, Instant, Probability, RandomStream, Rate};
 
 use crate::config::{Delay, DeliveryOrder, Duplex, ErrorModel, LinkConfig};
 use crate::error_sampler::ErrorSampler;
 use crate::frame::{
-    Dequeued, DropReason, EnqueueOutcome, Frame, FrameStage, LinkEvent, PendingFrame,
-    QueuePosition, Side,
+    Dequeued, EnqueueOutcome, Frame, FrameStage, LinkEvent, PendingFrame, QueuePosition, Side,
 };
 use crate::queue::{InterfaceQueue, QueueCounters};
 
@@ -44,6 +43,7 @@ pub struct PathLink {
     duplex: Duplex,
     order: DeliveryOrder,
     partitioned: bool,
+    reports_transmissions: bool,
     /// Side that a shared link served last.
     last_served: Side,
     a: Direction,
@@ -145,6 +145,7 @@ impl PathLink {
             duplex: config.duplex,
             order: config.order,
             partitioned: false,
+            reports_transmissions: false,
             last_served: Side::B,
             a: direction(0),
             b: direction(1),
@@ -298,6 +299,11 @@ impl PathLink {
         self.direction_mut(side).queue.force_marks(on);
     }
 
+    /// Makes the link report the start of each transmission ([`LinkEvent::Sent`]).
+    pub const fn report_transmissions(&mut self) {
+        self.reports_transmissions = true;
+    }
+
     /// Returns the next event up to `now`, in order of time; `None` when all have been returned.
     pub fn poll(&mut self, now: Instant) -> Option<LinkEvent> {
         self.advance(now);
@@ -381,6 +387,7 @@ impl PathLink {
 
     /// Transmits a frame immediately at the full rate, without regard to others.
     fn send_per_packet(&mut self, now: Instant, from: Side, frame: Frame) {
+        self.report_transmission(from, frame);
         let ends = now + self.rate.transmission_time(frame.bytes);
         let (delay, order) = (self.delay, self.order);
         let error = self.errors.loss_probability(frame.bytes);
@@ -409,6 +416,12 @@ impl PathLink {
             .and_then(|service| direction.finish_serialisation(service, order));
         self.report_bit_error(from, damaged);
         self.start_transmission(at, from);
+    }
+
+    fn report_transmission(&mut self, from: Side, frame: Frame) {
+        if self.reports_transmissions {
+            self.events.push_back(LinkEvent::Sent { from, id: frame.id });
+        }
     }
 
     fn report_bit_error(&mut self, from: Side, damaged: Option<Frame>) {
@@ -444,7 +457,7 @@ impl PathLink {
         };
         let events = &mut self.events;
         let served = direction.queue.serve(at, |dropped| {
-            let reason = DropReason::CodelDrop;
+            let reason = DropReason::Codel;
             events.push_back(LinkEvent::Lost { from: side, id: dropped.id, reason });
         });
         let Some(Dequeued { frame, mark }) = served else {
@@ -458,6 +471,7 @@ impl PathLink {
             self.events.push_back(LinkEvent::Marked { from: side, id: frame.id });
         }
         direction.queue.on_busy(at);
+        self.report_transmission(side, frame);
         let ends = at + rate.transmission_time(frame.bytes);
         let error = self.errors.loss_probability(frame.bytes);
         self.direction_mut(side).transmission =

@@ -3,11 +3,11 @@
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use driftway_base::{Duration, Instant, Probability, RandomStream};
+use driftway_base::{DropReason, Duration, Instant, Probability, RandomStream};
 
 use crate::codel::{Codel, Queued};
 use crate::config::{Discipline, QueueConfig};
-use crate::frame::{Dequeued, DropReason, EnqueueOutcome, Frame, QueueEntry, QueuePosition};
+use crate::frame::{Dequeued, EnqueueOutcome, Frame, QueueEntry, QueuePosition};
 use crate::red::Red;
 
 /// Initial capacity; a longer queue grows once and keeps its capacity.
@@ -148,7 +148,7 @@ impl<F: QueueEntry> InterfaceQueue<F> {
     pub fn enqueue(&mut self, now: Instant, frame: F, place: QueuePosition) -> EnqueueOutcome {
         let must_wait = self.idle_since.is_none();
         let Some(due) = self.admit(now, frame) else {
-            return EnqueueOutcome::Dropped { reason: DropReason::RedDrop };
+            return EnqueueOutcome::Dropped { reason: DropReason::Red };
         };
 
         let mut pushed_out = None;
@@ -204,7 +204,7 @@ impl<F: QueueEntry> InterfaceQueue<F> {
             self.on_idle(now);
         }
         let Some(due) = admitted else {
-            return EnqueueOutcome::Dropped { reason: DropReason::RedDrop };
+            return EnqueueOutcome::Dropped { reason: DropReason::Red };
         };
         self.held_back.push(Queued { frame, since: now });
         self.update_longest();
@@ -253,7 +253,7 @@ impl<F: QueueEntry> InterfaceQueue<F> {
     }
 
     /// Dequeues the next frame for a free transmitter, as the discipline decides. Frames that it
-    /// drops ([`DropReason::CodelDrop`]) are passed to `on_drop`; they precede a frame that is not.
+    /// drops ([`DropReason::Codel`]) are passed to `on_drop`; they precede a frame that is not.
     pub fn serve(&mut self, now: Instant, mut on_drop: impl FnMut(F)) -> Option<Dequeued<F>> {
         let DisciplineState::Codel(codel) = &mut self.discipline else {
             return self.dequeue().map(|frame| Dequeued { frame, mark: false });
@@ -309,7 +309,7 @@ mod test {
     const KEPT: EnqueueOutcome = EnqueueOutcome::Accepted { mark: false, evicted: None };
     const MARKED: EnqueueOutcome = EnqueueOutcome::Accepted { mark: true, evicted: None };
     const FULL: EnqueueOutcome = EnqueueOutcome::Dropped { reason: DropReason::QueueOverflow };
-    const EARLY: EnqueueOutcome = EnqueueOutcome::Dropped { reason: DropReason::RedDrop };
+    const EARLY: EnqueueOutcome = EnqueueOutcome::Dropped { reason: DropReason::Red };
 
     fn drop_tail(limit: usize, ecn_threshold: Option<usize>) -> InterfaceQueue {
         let discipline = Discipline::DropTail { ecn_threshold };

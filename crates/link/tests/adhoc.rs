@@ -1,9 +1,9 @@
 //! Interface queues of ad hoc nodes.
 
-use driftway_base::{Duration, Instant};
+use driftway_base::{DropReason, Duration, Instant};
 use driftway_link::{
-    AdhocQueue, AdhocQueueConfig, CodelConfig, Discipline, DropReason, EnqueueOutcome, PacketClass,
-    Priority, QueueConfig, QueuedPacket, RedConfig,
+    AdhocQueue, AdhocQueueConfig, CodelConfig, Discipline, EnqueueOutcome, PacketClass, Priority,
+    QueueConfig, QueuedPacket, RedConfig,
 };
 use proptest::prelude::*;
 

@@ -4,7 +4,7 @@ use driftway_base::Instant;
 use driftway_wire::{Body, Packet};
 
 /// The outcome code of a packet that reached its destination. A dropped packet has the number of its
-/// reason ([`PacketDropReason`](crate::PacketDropReason)).
+/// reason ([`DropReason`](driftway_base::DropReason)).
 pub(crate) const DELIVERED: u8 = u8::MAX;
 /// The outcome code of a packet received from a neighbour.
 pub(crate) const RECEIVED: u8 = u8::MAX - 1;

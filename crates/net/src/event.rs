@@ -1,11 +1,11 @@
 //! Reports of what happens in the network.
 
-use driftway_base::{Instant, Ipv4Addr};
+use driftway_base::{DropReason, Instant, Ipv4Addr};
 use driftway_radio::FailReason;
 use driftway_radio::dcf::FrameRecord;
 use driftway_wire::RoutedPacket;
 
-use crate::drop_reason::PacketDropReason;
+use crate::interface::Interface;
 
 /// The events that the network reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,23 +57,27 @@ pub enum Event {
     },
     /// A packet was dropped.
     Dropped {
-        /// The node; `None`: on a link.
-        node: Option<usize>,
+        /// The node; of a wire, that at the sending end.
+        node: usize,
+        /// The interface over which it was to leave; `None`: it had not come to one.
+        interface: Option<Interface>,
         /// The next hop, if it was known.
         to: Option<u32>,
         /// The packet.
         packet: RoutedPacket,
         /// The reason.
-        reason: PacketDropReason,
+        reason: DropReason,
         /// The failed attempt to send it, if that is why.
         failed: Option<FailedSend>,
         /// True if no frame is on the air or about to be.
         is_air_idle: bool,
     },
-    /// A packet entered the queue of a node's radio.
+    /// A packet entered the queue of an interface.
     Enqueued {
         /// The node.
         node: usize,
+        /// The interface.
+        interface: Interface,
         /// The next hop; `None`: broadcast.
         to: Option<u32>,
         /// The packet.
@@ -81,10 +85,13 @@ pub enum Event {
         /// The packets in the queue, this one included.
         queue_length: u32,
     },
-    /// The link layer accepted a packet from the queue of a node's radio.
+    /// A packet left the queue of an interface: the link layer accepted it, or its transmission over a
+    /// wire began.
     Dequeued {
         /// The node.
         node: usize,
+        /// The interface.
+        interface: Interface,
         /// The next hop; `None`: broadcast.
         to: Option<u32>,
         /// The packet.
@@ -96,6 +103,8 @@ pub enum Event {
     Received {
         /// The node.
         node: usize,
+        /// The interface by which it came.
+        interface: Interface,
         /// The neighbour.
         from: u32,
         /// The packet.
@@ -139,6 +148,8 @@ pub enum Event {
     },
     /// A frame has ended.
     Frame {
+        /// The number of its air.
+        air: usize,
         /// The frame, with nodes in place of stations.
         frame: FrameRecord,
         /// The packet of a data frame.

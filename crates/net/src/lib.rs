@@ -21,10 +21,9 @@
 //! |---|---|
 //! | several addresses of a node | a node has one, on all its interfaces |
 //! | routing protocols on wires | routes over wires are given: a chain's, or the shortest by links |
-//! | several routing protocols on one air | all its nodes run the same |
+//! | several routing protocols over the air | all nodes with radios run the same, on all airs |
 //! | a choice between gateways | wired nodes reach a node on the air over the gateway with the fewest links |
-//! | several airs | [`Network`] has any number, and a node radios on several; scenarios have one |
-//! | fragmentation | a packet is forwarded whole |
+//! //! | fragmentation | a packet is forwarded whole |
 
 #![forbid(unsafe_code)]
 
@@ -32,19 +31,19 @@ pub mod addresses;
 mod air;
 mod build;
 mod digest;
-mod drop_reason;
 mod event;
+mod interface;
 mod network;
 mod output;
 mod packets;
 mod wakeups;
 mod wired;
 
-pub use air::accounting::{PacketCounts, RoutingCounters};
+pub use air::counters::{PacketCounts, RoutingCounters};
 pub use build::BuildError;
 pub use digest::Digest;
-pub use drop_reason::PacketDropReason;
 pub use event::{Event, FailedSend, Recording};
+pub use interface::{Interface, LinkEnd};
 pub use network::arp_message;
 pub use network::{CROSS_TRAFFIC_STREAM, DISCARD_PORT, Network, OPAQUE_STREAM, TimerCounts};
 pub use output::Output;

@@ -1,11 +1,16 @@
-//! Packets in transit, and their accounting: each packet created is delivered, dropped for a named
-//! reason, or in transit.
+//! Packets in transit, and their accounting: each packet that a host or the network creates is delivered,
+//! dropped for a named reason, or in transit.
+//!
+//! A packet in transit has a handle, or is held by a routing protocol. Over the air each receiver gets a
+//! copy, and the sender's ends when the link layer has sent it. Control packets of routing exist between
+//! routing protocols only: they are created where they leave one, and end where they reach one.
 
 use std::collections::BTreeMap;
 
+use driftway_base::DropReason;
 use driftway_wire::{Packet, RoutedPacket};
 
-use crate::drop_reason::PacketDropReason;
+use crate::interface::Outcome;
 
 /// Initial capacity for packets in transit; it grows once if needed.
 const RESERVED: usize = 512;
@@ -15,9 +20,11 @@ const RESERVED: usize = 512;
 pub struct PacketsInTransit {
     slots: Vec<Option<RoutedPacket>>,
     free: Vec<u32>,
+    /// Packets and copies of them.
     created: u64,
     delivered: u64,
-    dropped: [u64; PacketDropReason::ALL.len()],
+    passed_on: u64,
+    dropped: [u64; DropReason::ALL.len()],
     /// Number of uses of invalid handles.
     invalid_handles: u64,
 }
@@ -29,29 +36,36 @@ impl Default for PacketsInTransit {
             free: Vec::with_capacity(RESERVED),
             created: 0,
             delivered: 0,
-            dropped: [0; PacketDropReason::ALL.len()],
+            passed_on: 0,
+            dropped: [0; DropReason::ALL.len()],
             invalid_handles: 0,
         }
     }
 }
 
 impl PacketsInTransit {
-    /// Inserts a new packet with its routing header.
-    pub fn insert(&mut self, packet: &RoutedPacket) -> u32 {
-        let id = self.new_slot();
-        self.slots[id as usize] = Some(*packet);
-        id
+    /// Counts a new packet, or copy of one, that a routing protocol holds.
+    pub fn create(&mut self) {
+        self.created += 1;
     }
 
     /// Inserts a new packet without a routing header.
-    pub fn insert_plain(&mut self, packet: &Packet) -> u32 {
+    pub fn insert(&mut self, packet: &Packet) -> u32 {
+        self.create();
         let id = self.new_slot();
         self.slots[id as usize] = Some(RoutedPacket::plain(*packet));
         id
     }
 
+    /// Inserts a packet that leaves a routing protocol, or a new control packet.
+    pub fn insert_routed(&mut self, packet: &RoutedPacket) -> u32 {
+        self.created += u64::from(packet.is_control());
+        let id = self.new_slot();
+        self.slots[id as usize] = Some(*packet);
+        id
+    }
+
     fn new_slot(&mut self) -> u32 {
-        self.created += 1;
         self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             (self.slots.len() - 1) as u32
@@ -68,14 +82,17 @@ impl PacketsInTransit {
         packet
     }
 
-    fn remove(&mut self, id: u32) -> Option<RoutedPacket> {
+    /// Removes a packet that returns to a routing protocol; a control packet ends.
+    pub fn take(&mut self, id: u32) -> Option<RoutedPacket> {
         let packet = self.slots.get_mut(id as usize).and_then(Option::take);
         self.count_removal(id, packet.is_some());
+        self.passed_on += u64::from(packet.as_ref().is_some_and(RoutedPacket::is_control));
         packet
     }
 
-    /// Removes a packet, without copying its routing header.
-    fn remove_plain(&mut self, id: u32) -> Option<Packet> {
+    /// Removes a packet that reaches a routing protocol from a wire.
+    pub fn take_plain(&mut self, id: u32) -> Option<Packet> {
+        // Without copying a routing header, which it does not have.
         let slot = self.slots.get_mut(id as usize);
         let packet = slot.and_then(|slot| {
             let packet = slot.as_ref().map(|routed| routed.packet);
@@ -94,67 +111,56 @@ impl PacketsInTransit {
         }
     }
 
-    /// Removes a packet that was delivered.
-    pub fn record_delivery(&mut self, id: u32) -> Option<RoutedPacket> {
-        let packet = self.remove(id)?;
-        self.delivered += 1;
+    /// Ends a packet.
+    pub fn end(&mut self, id: u32, outcome: Outcome) -> Option<Packet> {
+        let packet = self.take_plain(id)?;
+        self.count(outcome);
         Some(packet)
     }
 
-    /// Removes a packet without a routing header that was delivered.
-    pub fn record_plain_delivery(&mut self, id: u32) -> Option<Packet> {
-        let packet = self.remove_plain(id)?;
-        self.delivered += 1;
-        Some(packet)
+    /// Ends a packet that a routing protocol holds.
+    pub fn end_routed(&mut self, packet: &RoutedPacket, outcome: Outcome) {
+        self.created += u64::from(packet.is_control());
+        self.count(outcome);
     }
 
-    /// Removes a packet that was dropped.
-    pub fn record_drop(&mut self, id: u32, why: PacketDropReason) -> Option<RoutedPacket> {
-        let packet = self.remove(id)?;
-        self.dropped[why as usize] += 1;
-        Some(packet)
+    fn count(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Delivered => self.delivered += 1,
+            Outcome::PassedOn => self.passed_on += 1,
+            Outcome::Dropped(reason) => self.dropped[reason as usize] += 1,
+        }
     }
 
-    /// Removes a packet without a routing header that was dropped.
-    pub fn record_plain_drop(&mut self, id: u32, why: PacketDropReason) -> Option<Packet> {
-        let packet = self.remove_plain(id)?;
-        self.dropped[why as usize] += 1;
-        Some(packet)
-    }
-
-    /// Counts a dropped packet that had no handle.
-    pub fn count_drop(&mut self, why: PacketDropReason) {
-        self.created += 1;
-        self.dropped[why as usize] += 1;
-    }
-
-    /// Returns the number of packets in transit.
-    pub fn in_transit(&self) -> u64 {
+    /// Returns the number of packets with a handle.
+    pub fn with_handle(&self) -> u64 {
         (self.slots.len() - self.free.len()) as u64
     }
 
     /// Returns the number of drops by reason, without reasons that have none.
     pub fn drops_by_reason(&self) -> BTreeMap<String, u64> {
-        let counts = PacketDropReason::ALL.into_iter().zip(self.dropped);
+        let counts = DropReason::ALL.into_iter().zip(self.dropped);
         counts.filter(|(_, n)| *n > 0).map(|(why, n)| (why.name().to_owned(), n)).collect()
     }
 
-    /// Checks packet conservation, with this number of packets found in the network.
+    /// Checks packet conservation, with these numbers of packets found at links and nodes, and in
+    /// routing protocols, whose control packets do not count.
     ///
     /// # Errors
     /// The numbers that differ.
-    pub fn check_conservation(&self, held: u64) -> Result<(), String> {
+    pub fn check_conservation(&self, held: u64, routed: u64) -> Result<(), String> {
+        let Self { created, delivered, passed_on, .. } = self;
         let dropped: u64 = self.dropped.iter().sum();
-        let in_transit = self.in_transit();
-        if self.created != self.delivered + dropped + in_transit {
+        let with_handle = self.with_handle();
+        if *created != delivered + passed_on + dropped + with_handle + routed {
             return Err(format!(
-                "{} packets were created, but {} delivered + {dropped} dropped + {in_transit} in transit",
-                self.created, self.delivered
+                "{created} packets were created, but {delivered} delivered + {passed_on} passed on \
+                 + {dropped} dropped + {with_handle} in transit + {routed} held by routing"
             ));
         }
-        if in_transit != held {
+        if with_handle != held {
             return Err(format!(
-                "{in_transit} packets are in transit, but the network holds {held}"
+                "{with_handle} packets are in transit, but the network holds {held}"
             ));
         }
         if self.invalid_handles > 0 {
@@ -168,14 +174,16 @@ impl PacketsInTransit {
 mod test {
     use super::*;
     use driftway_base::Ipv4Addr;
-    use driftway_wire::{Body, IpHeader, Payload, UdpDatagram};
+    use driftway_wire::{AodvMessage, Body, IpHeader, Payload, UdpDatagram};
 
-    fn packet(number: u64) -> RoutedPacket {
+    const DELIVERED: Outcome = Outcome::Delivered;
+
+    fn packet(number: u64) -> Packet {
         let address = |n| Ipv4Addr::new(10, 0, 0, n);
         let payload = Payload::new(0, number, 1);
         let datagram = UdpDatagram { source_port: 1, destination_port: 2, payload };
         let ip = IpHeader::new(address(1), address(2));
-        RoutedPacket::plain(Packet { ip, body: Body::Udp(datagram) })
+        Packet { ip, body: Body::Udp(datagram) }
     }
 
     #[test]
@@ -183,14 +191,14 @@ mod test {
         let mut packets = PacketsInTransit::default();
         let (first, second, third) =
             (packets.insert(&packet(1)), packets.insert(&packet(2)), packets.insert(&packet(3)));
-        assert_eq!(packets.in_transit(), 3);
-        assert_eq!(packets.check_conservation(3), Ok(()));
+        assert_eq!(packets.with_handle(), 3);
+        assert_eq!(packets.check_conservation(3, 0), Ok(()));
 
-        assert_eq!(packets.get(second), Some(&mut packet(2)));
-        assert_eq!(packets.record_delivery(second), Some(packet(2)));
-        assert_eq!(packets.record_drop(first, PacketDropReason::BitError), Some(packet(1)));
-        assert_eq!(packets.get(third), Some(&mut packet(3)));
-        assert_eq!(packets.check_conservation(1), Ok(()));
+        assert_eq!(packets.get(second).map(|routed| routed.packet), Some(packet(2)));
+        assert_eq!(packets.end(second, DELIVERED), Some(packet(2)));
+        assert_eq!(packets.end(first, Outcome::Dropped(DropReason::BitError)), Some(packet(1)));
+        assert_eq!(packets.get(third).map(|routed| routed.packet), Some(packet(3)));
+        assert_eq!(packets.check_conservation(1, 0), Ok(()));
     }
 
     #[test]
@@ -198,17 +206,19 @@ mod test {
         type Use = fn(&mut PacketsInTransit, u32) -> bool;
         let uses: [Use; 3] = [
             |packets, id| packets.get(id).is_some(),
-            |packets, id| packets.record_delivery(id).is_some(),
-            |packets, id| packets.record_drop(id, PacketDropReason::UnknownDestination).is_some(),
+            |packets, id| packets.end(id, DELIVERED).is_some(),
+            |packets, id| {
+                packets.end(id, Outcome::Dropped(DropReason::UnknownDestination)).is_some()
+            },
         ];
         for use_it in uses {
             let mut packets = PacketsInTransit::default();
             let id = packets.insert(&packet(1));
-            packets.record_delivery(id);
+            packets.end(id, DELIVERED);
             for id in [id, 7] {
                 assert!(!use_it(&mut packets, id));
             }
-            let error = packets.check_conservation(0).unwrap_err();
+            let error = packets.check_conservation(0, 0).unwrap_err();
             assert_eq!(error, "2 accesses to packets that had ended");
         }
     }
@@ -219,11 +229,11 @@ mod test {
         for number in 0..10_000 {
             let ids = [packets.insert(&packet(number)), packets.insert(&packet(number + 1))];
             assert!(ids.iter().all(|id| *id < 2));
-            packets.record_delivery(ids[1]);
-            packets.record_drop(ids[0], PacketDropReason::QueueOverflow);
+            packets.end(ids[1], DELIVERED);
+            packets.end(ids[0], Outcome::Dropped(DropReason::QueueOverflow));
         }
-        assert_eq!(packets.in_transit(), 0);
-        assert_eq!(packets.check_conservation(0), Ok(()));
+        assert_eq!(packets.with_handle(), 0);
+        assert_eq!(packets.check_conservation(0, 0), Ok(()));
         assert_eq!(
             packets.drops_by_reason(),
             BTreeMap::from([("queue-overflow".to_owned(), 10_000)])
@@ -234,7 +244,7 @@ mod test {
     fn a_packet_on_no_link_violates_conservation() {
         let mut packets = PacketsInTransit::default();
         packets.insert(&packet(1));
-        let error = packets.check_conservation(0).unwrap_err();
+        let error = packets.check_conservation(0, 0).unwrap_err();
         assert_eq!(error, "1 packets are in transit, but the network holds 0");
     }
 
@@ -242,24 +252,56 @@ mod test {
     fn a_packet_that_ends_twice_violates_conservation() {
         let mut packets = PacketsInTransit::default();
         let id = packets.insert(&packet(1));
-        packets.record_delivery(id);
+        packets.end(id, DELIVERED);
         packets.delivered += 1;
-        let error = packets.check_conservation(0).unwrap_err();
-        assert_eq!(error, "1 packets were created, but 2 delivered + 0 dropped + 0 in transit");
+        let error = packets.check_conservation(0, 0).unwrap_err();
+        assert_eq!(
+            error,
+            "1 packets were created, but 2 delivered + 0 passed on + 0 dropped + 0 in transit + 0 held by \
+             routing"
+        );
+    }
+
+    /// A host's packet goes to routing, is sent, returns and is dropped; a copy has been received.
+    #[test]
+    fn a_packet_is_accounted_for_while_routing_holds_it() {
+        let mut packets = PacketsInTransit::default();
+        packets.create();
+        assert_eq!(packets.check_conservation(0, 1), Ok(()));
+        let id = packets.insert_routed(&RoutedPacket::plain(packet(1)));
+        assert_eq!(packets.check_conservation(1, 0), Ok(()));
+        packets.create();
+        let returned = packets.take(id).unwrap();
+        assert_eq!(packets.check_conservation(0, 2), Ok(()));
+        packets.end_routed(&returned, Outcome::Dropped(DropReason::NoRoute));
+        assert_eq!(packets.check_conservation(0, 1), Ok(()));
+        assert!(packets.check_conservation(0, 0).is_err());
+    }
+
+    #[test]
+    fn control_packets_exist_between_routing_protocols() {
+        let message = Packet { body: Body::Aodv(AodvMessage::ReplyAck), ..packet(1) };
+        let message = RoutedPacket::plain(message);
+        let mut packets = PacketsInTransit::default();
+        let id = packets.insert_routed(&message);
+        assert_eq!(packets.check_conservation(1, 0), Ok(()));
+        packets.take(id);
+        packets.end_routed(&message, Outcome::Dropped(DropReason::Loop));
+        assert_eq!(packets.check_conservation(0, 0), Ok(()));
     }
 
     #[test]
     fn each_reason_has_a_count_and_a_name() {
         let mut packets = PacketsInTransit::default();
-        for (n, why) in PacketDropReason::ALL.into_iter().enumerate() {
+        for (n, why) in DropReason::ALL.into_iter().enumerate() {
             for number in 0..=n as u64 {
                 let id = packets.insert(&packet(number));
-                packets.record_drop(id, why);
+                packets.end(id, Outcome::Dropped(why));
             }
         }
         let drops = packets.drops_by_reason();
-        assert_eq!(drops.len(), PacketDropReason::ALL.len());
-        for (n, why) in PacketDropReason::ALL.into_iter().enumerate() {
+        assert_eq!(drops.len(), DropReason::ALL.len());
+        for (n, why) in DropReason::ALL.into_iter().enumerate() {
             assert_eq!(why as usize, n);
             assert_eq!(drops[why.name()], n as u64 + 1);
         }

@@ -43,6 +43,6 @@ pub use dsr::{
     RouteShortening, SalvageReplies, UpdateOptions,
 };
 pub use link_retry::{LinkRetry, LinkRetryConfig};
-pub use protocol::{DropReason, LinkDestination, Outbox, Output, RouteStats};
+pub use protocol::{LinkDestination, Outbox, Output, RouteStats};
 pub use shortest::shortest_paths;
 pub use static_routes::StaticRoutes;

@@ -37,7 +37,7 @@
 
 use alloc::collections::VecDeque;
 
-use driftway_base::{Instant, Ipv4Addr, Signal};
+use driftway_base::{DropReason, Instant, Ipv4Addr, Signal};
 use driftway_wire::{Packet, RoutedPacket};
 
 /// The link-layer destination of a transmission.
@@ -91,41 +91,6 @@ pub enum Output {
         /// count; else 1.
         salvage_count: u8,
     },
-}
-
-/// The reason for which routing drops a host packet (or, under DSR, a control packet that was buffered).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DropReason {
-    /// No route, and no route discovery is started.
-    NoRoute,
-    /// The link to the next hop failed.
-    LinkFailure,
-    /// Route discovery failed.
-    DiscoveryFailed,
-    /// The time to live expired.
-    TimeToLive,
-    /// The buffer of packets without a route was full.
-    BufferFull,
-    /// The packet exceeded its time limit in that buffer.
-    BufferTimeout,
-    /// The packet reached the salvage limit.
-    SalvageLimit,
-    /// The packet returned to a node that it had already visited.
-    Loop,
-    /// The source route in the packet cannot be followed by this node.
-    BadRoute,
-    /// The link layer gave up, where failures are detected by network-layer acknowledgments instead.
-    Unconfirmed,
-    /// A copy of a route request has reached the maximum route length; another copy may have reached the
-    /// target.
-    RouteTooLong,
-}
-
-impl DropReason {
-    /// Returns true if the reason implies that there is no route to the destination at present.
-    pub const fn is_route_failure(self) -> bool {
-        !matches!(self, Self::Loop | Self::TimeToLive | Self::Unconfirmed)
-    }
 }
 
 /// Counters of a routing protocol.

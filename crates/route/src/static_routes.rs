@@ -5,12 +5,12 @@
 
 use alloc::vec::Vec;
 
-use driftway_base::{Instant, Ipv4Addr, ReceivedPower};
+use driftway_base::{DropReason, Instant, Ipv4Addr, ReceivedPower};
 use driftway_wire::{Body, Packet, RoutedPacket};
 
 use crate::external::ExternalHosts;
 use crate::watched_destinations::WatchedDestinations;
-use crate::{DropReason, LinkDestination, Outbox, Output, RouteStats};
+use crate::{LinkDestination, Outbox, Output, RouteStats};
 
 /// Static routes of one node. The methods are those of every protocol: see [`Output`].
 #[derive(Clone, Debug)]

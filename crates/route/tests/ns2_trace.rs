@@ -13,8 +13,8 @@
 
 use std::collections::BTreeMap;
 
-use driftway_base::{Duration, Instant, Ipv4Addr};
-use driftway_route::{Aodv, AodvConfig, DropReason, LinkDestination, Output};
+use driftway_base::{DropReason, Duration, Instant, Ipv4Addr};
+use driftway_route::{Aodv, AodvConfig, LinkDestination, Output};
 use driftway_wire::{
     AodvError, AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Payload, RoutedPacket,
     UdpDatagram,
@@ -179,9 +179,9 @@ impl Replay {
                         DropReason::LinkFailure => "CBK",
                         DropReason::TimeToLive => "TTL",
                         DropReason::Loop => "LOOP",
-                        DropReason::BufferFull => "IFQ",
+                        DropReason::SendBufferFull => "IFQ",
                         // ns-2.35 drops them without a trace.
-                        DropReason::BufferTimeout => continue,
+                        DropReason::SendBufferTimeout => continue,
                         other => panic!("{other:?}"),
                     };
                     format!("{reason} {}", packet.packet.payload().offset)

@@ -3,8 +3,7 @@
 //! The router under test is 4 in a chain from source 1 to destination 9; `DOWN` leads to 5 and on to the
 //! destination, `UP` to 3 and the sources, `ASIDE` to the destination on another route.
 
-use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, Seq};
-use driftway_route::DropReason;
+use driftway_base::{DropReason, Duration, FailedLink, Instant, Ipv4Addr, Seq};
 use driftway_route::feedback::{
     BufferConfig, FeedbackOutput, FlushTrigger, NextHop, NoticeAction, RfnConfig,
     RouteFailureAgent, Scheme, UndeliverableOutcome, UndeliverablePacket,

@@ -2,6 +2,7 @@
 //! whose value is invalid.
 
 mod adhoc;
+mod airs;
 mod fault;
 mod flow;
 mod gateway;

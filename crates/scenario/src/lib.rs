@@ -45,6 +45,7 @@ mod show;
 mod tagged;
 mod tcp;
 mod tree;
+mod wire_routes;
 
 pub use self::aid::Aid;
 pub use self::tcp::{Growth, Phase, Recovery, Tcp, Tick, Window};
@@ -71,7 +72,7 @@ pub use file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone};
 pub use flow::{Application, Cbr, Flow, Transport};
 pub use gateway::{Gateway, GatewayLeg};
 pub use link::{Delay, DeliveryOrder, Duplex, Link, LinkErrors, LinkOverride};
-pub use mixed::{Air, Mixed, Wire};
+pub use mixed::{Air, Mixed, Route, Wire};
 pub use network::Network;
 pub use path::{
     BufferFlush, HopOverride, MultipathPolicy, ParallelPath, Path, RouterBuffer, Routers,
@@ -82,3 +83,4 @@ pub use real_quantity::{Decibel, Distance, Power, Speed};
 pub use reference::{Coordinate, Reference};
 pub use scenario::Scenario;
 pub use show::flatten;
+pub use wire_routes::WireRoutes;

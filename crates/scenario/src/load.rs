@@ -36,7 +36,11 @@ impl Scenario {
         preset::expand(&mut tree).map_err(placed)?;
         compat::expand(&mut tree).map_err(placed)?;
         let mut scenario: Self = reader::read(&tree).map_err(placed)?;
-        if let Some((named, table)) = scenario.network.movement_file() {
+        let files = scenario.network.movement_files();
+        let tables = scenario.network.radio_network_keys();
+        for ((adhoc, named), table) in scenario.network.radio_networks_mut().zip(files).zip(tables)
+        {
+            let Some(named) = named else { continue };
             let movement =
                 movement::load(&named, name_of_file).map_err(|missing| match missing {
                     MovementFileError::Unreadable(message) => {
@@ -45,9 +49,7 @@ impl Scenario {
                     }
                     MovementFileError::Invalid(error) => error,
                 })?;
-            if let Some(adhoc) = scenario.network.radio_network_mut() {
-                adhoc.movement = Some(Arc::new(movement));
-            }
+            adhoc.movement = Some(Arc::new(movement));
         }
         scenario.resolve();
         check::check(&scenario).map_err(|problem| placed(problem.locate(&tree)))?;

@@ -1,6 +1,11 @@
 //! The table `[network]` with `kind = "mixed"`: named nodes, wires between them, radios on some.
 
+use std::fmt;
+
+use driftway_base::RandomStream;
 use schemars::Schema;
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::link::keys_of_link;
@@ -19,9 +24,15 @@ pub struct Mixed {
     /// Wired links: `[[network.wire]]`. Default: none.
     #[serde(default, rename = "wire", skip_serializing_if = "Vec::is_empty")]
     pub wires: Vec<Wire>,
-    /// Radio channel: `[network.air]`. Default: none, no node has a radio.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub air: Option<Air>,
+    /// Routes over wires: `[[network.route]]`. Default: the shortest by the number of wires; of equal ones,
+    /// the one whose first wire comes first in the file.
+    #[serde(default, rename = "route", skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<Route>,
+    /// Radio channels: `[network.air]`, or several `[[network.air]]` with names. Default: none, no node has
+    /// a radio.
+    #[serde(default, rename = "air", with = "airs", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "crate::schema::OneOrSeveral<Air>")]
+    pub airs: Vec<Air>,
     /// The gateway, if it does more than forward: `[network.gateway]`. Default: it forwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway: Option<Gateway>,
@@ -43,12 +54,35 @@ pub struct Wire {
     pub link: Link,
 }
 
+/// Route over wires, `[[network.route]]`: the wire by which packets for a node leave another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys `at`, `to` and `via`")]
+pub struct Route {
+    /// The node that the packets leave.
+    #[schemars(with = "crate::schema::NodeReference")]
+    pub at: u32,
+    /// Their destination, which wires reach.
+    #[schemars(with = "crate::schema::NodeReference")]
+    pub to: u32,
+    /// The wire at that node, by its number in the file, from 1.
+    pub via: u32,
+}
+
 /// Radio channel of a mixed network, `[network.air]`: every key of a network of kind `"adhoc"` but
 /// `nodes` and `fault`. Their descriptions call them `network.mobility`, `network.feedback` and so
 /// on; here they are `network.air.mobility`, `network.air.feedback` and so on.
+///
+/// Several airs, `[[network.air]]`, do not disturb each other. A node may have a radio on each of them, and
+/// routing finds routes over all: each air has a node in common with another, where its positions are the
+/// same, and all have the same `queue`, `arp`, `routing`, `feedback`, `icmp_rate` and `route_probe`, without
+/// `link_signals` and `link_retry`.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[schemars(deny_unknown_fields, transform = remove_keys_of_network)]
 pub struct Air {
+    /// Name, which differs from those of other airs. Default: none; required if there are several.
+    #[schemars(with = "Option<String>")]
+    #[serde(skip_serializing_if = "airs::is_only")]
+    pub name: String,
     /// The nodes with a radio, at least 2, in the order in which `network.air.mobility` lists
     /// positions; `"n[1-20]"` stands for `"n1"` to `"n20"`.
     #[schemars(with = "Vec<crate::schema::NodeReference>")]
@@ -59,10 +93,37 @@ pub struct Air {
 }
 
 impl Mixed {
-    /// Index of the radio of `node` in `network.air.radios`; `None`: it has none.
-    pub fn radio_of(&self, node: u32) -> Option<u32> {
-        let place = self.air.as_ref()?.radios.iter().position(|radio| *radio == node)?;
-        u32::try_from(place).ok()
+    /// The key of each air: `network.air`, or `network.air.0` and so on.
+    pub(crate) fn air_keys(&self) -> Vec<String> {
+        match self.airs.len() {
+            1 => vec!["network.air".to_owned()],
+            several => (0..several).map(|air| format!("network.air.{air}")).collect(),
+        }
+    }
+
+    /// The seed of the random streams of an air, by its index: that of the network for the first.
+    pub fn air_seed(seed: u64, air: usize) -> u64 {
+        match air {
+            0 => seed,
+            air => RandomStream::new(seed, "air", air as u64).next_u64(),
+        }
+    }
+
+    /// Returns whether a node has a radio.
+    pub fn has_radio(&self, node: u32) -> bool {
+        self.airs.iter().any(|air| air.radios.contains(&node))
+    }
+
+    /// The nodes with a radio, each once, in the order of the file.
+    pub fn radio_nodes(&self) -> Vec<u32> {
+        let mut nodes = Vec::new();
+        let mut found = vec![false; self.nodes.len()];
+        for node in self.airs.iter().flat_map(|air| &air.radios) {
+            if found.get_mut(*node as usize).is_some_and(|found| !std::mem::replace(found, true)) {
+                nodes.push(*node);
+            }
+        }
+        nodes
     }
 
     /// The gateway, if it splits connections.
@@ -74,7 +135,7 @@ impl Mixed {
     /// the other has none, because no other node joins air and wires.
     pub fn is_split(&self, flow: &Flow) -> bool {
         let Some(gateway) = self.splitting_gateway() else { return false };
-        let [from, to] = [flow.from, flow.to].map(|node| self.radio_of(node).is_some());
+        let [from, to] = [flow.from, flow.to].map(|node| self.has_radio(node));
         let is_at_gateway = [flow.from, flow.to].contains(&gateway.node);
         flow.transport == Transport::Tcp && from != to && !is_at_gateway
     }
@@ -89,7 +150,7 @@ impl Mixed {
         for wire in &mut self.wires {
             wire.link.queue.resolve();
         }
-        if let Some(air) = &mut self.air {
+        for air in &mut self.airs {
             air.adhoc.nodes = u32::try_from(air.radios.len()).ok();
             air.adhoc.resolve();
         }
@@ -122,7 +183,83 @@ fn serialize_without_keys_of_network<S: Serializer>(
 
 keys_of_link!(WIRE_KEYS: "between");
 
+/// Name of the only air of a network, if the file gives it none.
+pub(crate) const ONLY_AIR: &str = "air";
+
+/// One table, or an array of tables with names.
+mod airs {
+    use std::fmt;
+
+    use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+    use serde::de::{MapAccess, SeqAccess, Visitor};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Air, ONLY_AIR};
+
+    pub fn serialize<S: Serializer>(airs: &[Air], serializer: S) -> Result<S::Ok, S::Error> {
+        match airs {
+            [air] => air.serialize(serializer),
+            airs => airs.serialize(serializer),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Air>, D::Error> {
+        deserializer.deserialize_any(OneOrSeveral)
+    }
+
+    pub fn is_only(name: &str) -> bool {
+        name == ONLY_AIR
+    }
+
+    struct OneOrSeveral;
+
+    impl<'de> Visitor<'de> for OneOrSeveral {
+        type Value = Vec<Air>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a table, or an array of tables")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Air>, A::Error> {
+            Ok(vec![Air::deserialize(MapAccessDeserializer::new(map))?])
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Vec<Air>, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(seq))
+        }
+    }
+}
+
+/// A value of an air's own keys.
+enum AirValue {
+    Name(String),
+    Nodes(Vec<u32>),
+}
+
+impl Default for AirValue {
+    fn default() -> Self {
+        Self::Nodes(Vec::new())
+    }
+}
+
+impl<'de> Deserialize<'de> for AirValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ValueVisitor;
+        impl<'de> Visitor<'de> for ValueVisitor {
+            type Value = AirValue;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name, or a list of nodes")
+            }
+            fn visit_str<E: Error>(self, name: &str) -> Result<AirValue, E> {
+                Ok(AirValue::Name(name.to_owned()))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<AirValue, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(seq)).map(AirValue::Nodes)
+            }
+        }
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
 const AIR_KEYS: &[&str] = &[
+    "name",
     "radios",
     "area",
     "mobility",
@@ -149,8 +286,12 @@ impl<'de> Deserialize<'de> for Wire {
 
 impl<'de> Deserialize<'de> for Air {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let ([radios], [], adhoc) =
-            tagged::deserialize_with_own_keys(deserializer, ["radios"], [], AIR_KEYS)?;
-        Ok(Self { radios, adhoc })
+        let (own, [], adhoc) =
+            tagged::deserialize_with_own_keys(deserializer, ["name", "radios"], [], AIR_KEYS)?;
+        match own {
+            [AirValue::Name(name), AirValue::Nodes(radios)] => Ok(Self { name, radios, adhoc }),
+            [AirValue::Nodes(_), _] => Err(D::Error::custom("the name of an air is a string")),
+            [_, AirValue::Name(_)] => Err(D::Error::custom("`radios` is a list of nodes")),
+        }
     }
 }

@@ -53,32 +53,42 @@ impl Network {
         .unwrap_or_else(|| node.to_string())
     }
 
-    /// The ad hoc network, or the air of a mixed one; `None`: no node has a radio.
-    pub fn radio_network(&self) -> Option<&Adhoc> {
+    /// The ad hoc network, or the airs of a mixed one; none: no node has a radio.
+    pub fn radio_networks(&self) -> impl Iterator<Item = &Adhoc> {
+        let (adhoc, airs) = match self {
+            Self::Path(_) => (None, &[][..]),
+            Self::Adhoc(adhoc) => (Some(adhoc), &[][..]),
+            Self::Mixed(mixed) => (None, mixed.airs.as_slice()),
+        };
+        adhoc.into_iter().chain(airs.iter().map(|air| &air.adhoc))
+    }
+
+    /// The key of each of [`Network::radio_networks`]: `network`, `network.air`, `network.air.0` …
+    pub(crate) fn radio_network_keys(&self) -> Vec<String> {
         match self {
-            Self::Path(_) => None,
-            Self::Adhoc(adhoc) => Some(adhoc),
-            Self::Mixed(mixed) => mixed.air.as_ref().map(|air| &air.adhoc),
+            Self::Path(_) => Vec::new(),
+            Self::Adhoc(_) => vec!["network".to_owned()],
+            Self::Mixed(mixed) => mixed.air_keys(),
         }
     }
 
-    /// The movement file of this network, with the table `[network]` or `[network.air]` in which it
-    /// is written.
-    pub(crate) fn movement_file(&self) -> Option<(MovementFile, &'static str)> {
-        let table = if matches!(self, Self::Mixed(_)) { "network.air" } else { "network" };
-        match &self.radio_network()?.mobility {
-            Mobility::File(named) => Some((named.clone(), table)),
+    /// The movement file of each of [`Network::radio_networks`].
+    pub(crate) fn movement_files(&self) -> Vec<Option<MovementFile>> {
+        let file = |adhoc: &Adhoc| match &adhoc.mobility {
+            Mobility::File(named) => Some(named.clone()),
             _ => None,
-        }
+        };
+        self.radio_networks().map(file).collect()
     }
 
-    /// Mutable access to [`Network::radio_network`].
-    pub(crate) fn radio_network_mut(&mut self) -> Option<&mut Adhoc> {
-        match self {
-            Self::Path(_) => None,
-            Self::Adhoc(adhoc) => Some(adhoc),
-            Self::Mixed(mixed) => mixed.air.as_mut().map(|air| &mut air.adhoc),
-        }
+    /// Mutable access to [`Network::radio_networks`].
+    pub(crate) fn radio_networks_mut(&mut self) -> impl Iterator<Item = &mut Adhoc> {
+        let (adhoc, airs) = match self {
+            Self::Path(_) => (None, &mut [][..]),
+            Self::Adhoc(adhoc) => (Some(adhoc), &mut [][..]),
+            Self::Mixed(mixed) => (None, mixed.airs.as_mut_slice()),
+        };
+        adhoc.into_iter().chain(airs.iter_mut().map(|air| &mut air.adhoc))
     }
 }
 

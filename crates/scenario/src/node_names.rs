@@ -7,8 +7,9 @@ use std::ops::RangeInclusive;
 use serde::de::Error;
 
 use crate::error::{Diagnostic, nearest, quoted};
+use crate::mixed::ONLY_AIR;
 use crate::reader;
-use crate::tree::{Node, Value};
+use crate::tree::{Entry, Node, Value};
 
 /// Maximum number of nodes of a mixed network.
 pub(crate) const MAX_NODES: usize = 1000;
@@ -22,17 +23,42 @@ pub(crate) fn is_mixed(tree: &Node) -> bool {
     kind.is_some_and(|kind| matches!(&kind.value, Value::String(kind) if kind == "mixed"))
 }
 
-/// The table with the keys of an ad hoc network: `[network.air]` in a mixed network.
-pub(crate) fn radio_table(tree: &Node) -> Option<&Node> {
-    let network = tree.get("network")?;
-    if is_mixed(tree) { network.get("air") } else { Some(network) }
+/// The tables with the keys of an ad hoc network: those of `network.air` in a mixed network.
+pub(crate) fn radio_tables(tree: &mut Node) -> &mut [Node] {
+    let mixed = is_mixed(tree);
+    let network = tree.get_mut("network");
+    if mixed {
+        one_or_several(network.and_then(|network| network.get_mut("air")))
+    } else {
+        network.map_or(&mut [], std::slice::from_mut)
+    }
 }
 
-/// Mutable access to [`radio_table`].
-pub(crate) fn radio_table_mut(tree: &mut Node) -> Option<&mut Node> {
-    let mixed = is_mixed(tree);
-    let network = tree.get_mut("network")?;
-    if mixed { network.get_mut("air") } else { Some(network) }
+/// A table alone, or the tables of an array.
+fn one_or_several(node: Option<&mut Node>) -> &mut [Node] {
+    match node {
+        Some(Node { value: Value::Array(tables), .. }) => tables,
+        Some(table) => std::slice::from_mut(table),
+        None => &mut [],
+    }
+}
+
+/// Makes an array of one air a table, and gives the only air a name if it has none.
+fn name_only_air(network: &mut Node) {
+    let Some(air) = network.get_mut("air") else { return };
+    if let Value::Array(airs) = &mut air.value
+        && airs.len() == 1
+        && let Some(only) = airs.pop()
+    {
+        *air = only;
+    }
+    if matches!(air.value, Value::Table(_)) && air.get("name").is_none() {
+        let origin = air.origin;
+        let node = Node { origin, value: Value::String(ONLY_AIR.to_owned()) };
+        if let Value::Table(entries) = &mut air.value {
+            entries.push(Entry { key: "name".to_owned(), origin, node });
+        }
+    }
 }
 
 /// Expands and resolves the names in `tree`, if its network is mixed.
@@ -45,14 +71,21 @@ pub(crate) fn resolve(tree: &mut Node) -> Result<(), Diagnostic> {
     for wire in elements(network.get_mut("wire")) {
         elements(wire.get_mut("between")).iter_mut().try_for_each(|node| names.resolve(node))?;
     }
+    for route in elements(network.get_mut("route")) {
+        names.resolve_key(route, "at")?;
+        names.resolve_key(route, "to")?;
+    }
     for fault in elements(network.get_mut("fault")) {
         names.resolve_key(fault, "node")?;
     }
     if let Some(gateway) = network.get_mut("gateway") {
         names.resolve_key(gateway, "node")?;
     }
-    if let Some(radios) = network.get_mut("air").and_then(|air| air.get_mut("radios")) {
-        names.resolve_radios(radios)?;
+    name_only_air(network);
+    for air in one_or_several(network.get_mut("air")) {
+        if let Some(radios) = air.get_mut("radios") {
+            names.resolve_radios(radios)?;
+        }
     }
     for flow in elements(tree.get_mut("flow")) {
         names.resolve_key(flow, "from")?;
@@ -146,7 +179,9 @@ impl Names {
                 if !found.insert(number) {
                     let name = usize::try_from(number).ok().and_then(|n| self.in_order.get(n));
                     let name = name.map_or_else(|| number.to_string(), |name| quoted(name));
-                    let message = format!("`{name}` has two radios\na node has one at most");
+                    let message = format!(
+                        "`{name}` has two radios on one air\na node has one at most on each"
+                    );
                     return Err(here(&message));
                 }
                 resolved.push(Node { origin: node.origin, value: Value::Integer(number) });

@@ -161,9 +161,11 @@ pub(crate) fn preset_names() -> Vec<&'static str> {
 /// Inserts the presets of the flows and of a gateway under their written keys. In a network with `compat = "ns-2"`,
 /// flows without a preset get the values of ns-2.35.
 pub(crate) fn expand(tree: &mut Node) -> Result<(), Diagnostic> {
-    let compat = node_names::radio_table(tree).and_then(|network| network.get("compat"));
-    let of_ns2 =
-        compat.is_some_and(|compat| matches!(&compat.value, Value::String(s) if s == "ns-2"));
+    let is_ns2 = |network: &Node| {
+        let compat = network.get("compat").map(|compat| &compat.value);
+        matches!(compat, Some(Value::String(compat)) if compat == "ns-2")
+    };
+    let of_ns2 = node_names::radio_tables(tree).iter().any(is_ns2);
     for leg in ["wireless", "wired"] {
         let gateway = tree.get_mut("network").and_then(|network| network.get_mut("gateway"));
         if let Some(tcp) = gateway.and_then(|of| of.get_mut(leg)).and_then(|leg| leg.get_mut("tcp"))

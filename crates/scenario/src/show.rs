@@ -54,10 +54,20 @@ fn insert_node_names(file: &mut Table, names: &[String]) {
     for wire in elements(network.get_mut("wire")) {
         elements(wire.get_mut("between")).iter_mut().for_each(insert);
     }
+    for route in elements(network.get_mut("route")) {
+        for key in ["at", "to"] {
+            route.get_mut(key).into_iter().for_each(insert);
+        }
+    }
     let gateway = network.get_mut("gateway").and_then(|gateway| gateway.get_mut("node"));
     gateway.into_iter().for_each(insert);
-    let radios = network.get_mut("air").and_then(|air| air.get_mut("radios"));
-    elements(radios).iter_mut().for_each(insert);
+    let mut insert_radios = |air: &mut Value| {
+        elements(air.get_mut("radios")).iter_mut().for_each(insert);
+    };
+    match network.get_mut("air") {
+        Some(Value::Array(airs)) => airs.iter_mut().for_each(insert_radios),
+        air => air.into_iter().for_each(&mut insert_radios),
+    }
     for fault in elements(network.get_mut("fault")) {
         fault.get_mut("node").into_iter().for_each(insert);
     }

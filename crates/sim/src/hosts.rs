@@ -264,8 +264,11 @@ impl<'a> Hosts<'a> {
         if datagram.destination_port == DISCARD_PORT {
             return;
         }
-        let flow = usize::from(datagram.destination_port.wrapping_sub(sockets::flow_port(0)));
-        let Some(flow) = self.flows.get_mut(flow) else { return };
+        let number = usize::from(datagram.destination_port.wrapping_sub(sockets::flow_port(0)));
+        let Some(flow) = self.flows.get_mut(number) else { return };
+        let node = self.scenario.flows[number].to as usize;
+        let at = FlowContext { now: world.now, node, flow: number };
+        world.observers.datagram_delivered(at, datagram.payload);
         let twice = world.fault_injection.on_delivery() == FaultEffect::Duplicate;
         for _ in 0..1 + u8::from(twice) {
             let may_duplicate = world.net.may_duplicate();
@@ -326,87 +329,126 @@ impl<'a> Hosts<'a> {
         let port = sockets::flow_port(number);
         let datagram = UdpDatagram { source_port: port, destination_port: port, payload };
         let packet = self.hosts[from].new_packet(address(to), Body::Udp(datagram));
+        let at = FlowContext { now: world.now, node: from, flow: number };
+        world.observers.datagram_sent(at, payload);
         world.send(from, packet, QueuePosition::Tail);
     }
 
-    /// Handles whatever a socket has to do: the application reads, TCP sends, timers are set.
+    /// Handles whatever a socket has to do: the application reads and reacts to events of TCP, what was
+    /// acknowledged is counted, and TCP sends.
     fn serve_socket(&mut self, world: &mut World<'_>, number: usize) {
-        let SocketState { node, host_index: Some(at_host), application_done: closes, .. } =
-            self.sockets[number]
-        else {
+        let SocketState { node, host_index: Some(at_host), .. } = self.sockets[number] else {
             return;
         };
-        let sender = number.is_multiple_of(2);
-        let flow = number / 2;
         loop {
             self.read_delivered(world, number, node, at_host);
-            let Some(socket) = self.hosts[node].socket(at_host) else { return };
-            let mut again = false;
-            while let Some(event) = socket.tcp_mut().poll_event() {
-                let done = match event {
-                    TcpEvent::Connected if sender => closes,
-                    TcpEvent::Connected => {
-                        let bytes = self.flows[flow].open_reverse(world.now);
-                        socket.tcp_mut().write(bytes);
-                        false
-                    }
-                    // The receiver has no further data to write, so it closes as well.
-                    TcpEvent::PeerClosed => true,
-                    TcpEvent::TimedOut if sender => {
-                        self.flows[flow].on_connection_failed(world.now, FlowOutcome::TimedOut)
-                    }
-                    TcpEvent::Reset if sender => {
-                        self.flows[flow].on_connection_failed(world.now, FlowOutcome::Reset)
-                    }
-                    TcpEvent::TimedOut => {
-                        self.flows[flow].on_reverse_failed(world.now, FlowOutcome::TimedOut)
-                    }
-                    TcpEvent::Reset => {
-                        self.flows[flow].on_reverse_failed(world.now, FlowOutcome::Reset)
-                    }
-                    TcpEvent::Closed => false,
-                };
-                if done {
-                    socket.tcp_mut().close();
-                    again = true;
-                }
-            }
-            let acknowledged = socket.tcp().acknowledged_bytes();
-            if sender && acknowledged != self.flows[flow].acknowledged {
-                let received = self.accepted_bytes(flow, FlowEnd::Sender);
-                world.check_stream(self.flows[flow].on_acknowledged(acknowledged, received));
-                world.observers.acked(FlowContext { now: world.now, node, flow }, acknowledged);
-            }
-            if !sender
-                && self.flows[flow].reverse.as_ref().is_some_and(|b| b.acknowledged != acknowledged)
-            {
-                let received = self.accepted_bytes(flow, FlowEnd::Receiver);
-                if let Some(back) = &mut self.flows[flow].reverse {
-                    world.check_stream(back.on_acknowledged(acknowledged, received));
-                }
-            }
-            self.trace_sender(world, number, node, at_host);
-            while let Some((packet, transmit)) = self.hosts[node].poll_transmit(world.now, at_host)
-            {
-                if sender {
-                    self.on_transmit(world, flow, node, at_host, &transmit);
-                }
-                let place = if transmit.ahead_of_queue {
-                    QueuePosition::Front
-                } else {
-                    QueuePosition::Tail
-                };
-                world.send(node, packet, place);
-            }
-            // A transmission can change the aid's state as well.
-            self.trace_sender(world, number, node, at_host);
+            let again = self.handle_tcp_events(world, number, node, at_host);
+            self.count_acknowledged(world, number, node, at_host);
+            self.transmit(world, number, node, at_host);
             if !again {
                 break;
             }
         }
-        self.count_if_finished(flow);
+        self.count_if_finished(number / 2);
+        self.schedule_socket(world, number, node, at_host);
+    }
+
+    /// Handles the events of a socket's TCP; true if the application has closed its side, which may have
+    /// more to do.
+    fn handle_tcp_events(
+        &mut self,
+        world: &World<'_>,
+        number: usize,
+        node: usize,
+        at_host: usize,
+    ) -> bool {
+        let is_sender = number.is_multiple_of(2);
+        let application_done = self.sockets[number].application_done;
+        let flow = &mut self.flows[number / 2];
+        let Some(socket) = self.hosts[node].socket(at_host) else { return false };
+        let mut closed = false;
+        while let Some(event) = socket.tcp_mut().poll_event() {
+            let closes = match event {
+                TcpEvent::Connected if is_sender => application_done,
+                TcpEvent::Connected => {
+                    let bytes = flow.open_reverse(world.now);
+                    socket.tcp_mut().write(bytes);
+                    false
+                }
+                // The receiver has no further data to write, so it closes as well.
+                TcpEvent::PeerClosed => true,
+                TcpEvent::TimedOut if is_sender => {
+                    flow.on_connection_failed(world.now, FlowOutcome::TimedOut)
+                }
+                TcpEvent::Reset if is_sender => {
+                    flow.on_connection_failed(world.now, FlowOutcome::Reset)
+                }
+                TcpEvent::TimedOut => flow.on_reverse_failed(world.now, FlowOutcome::TimedOut),
+                TcpEvent::Reset => flow.on_reverse_failed(world.now, FlowOutcome::Reset),
+                TcpEvent::Closed => false,
+            };
+            if closes {
+                socket.tcp_mut().close();
+                closed = true;
+            }
+        }
+        closed
+    }
+
+    /// Counts the bytes that were acknowledged to a socket, and checks that they had arrived.
+    fn count_acknowledged(
+        &mut self,
+        world: &mut World<'_>,
+        number: usize,
+        node: usize,
+        at_host: usize,
+    ) {
+        let flow = number / 2;
         let Some(socket) = self.hosts[node].socket(at_host) else { return };
-        if sender && self.flows[flow].outcome() == FlowOutcome::Running {
+        let acknowledged = socket.tcp().acknowledged_bytes();
+        if number.is_multiple_of(2) {
+            if acknowledged != self.flows[flow].acknowledged {
+                let received = self.accepted_bytes(flow, FlowEnd::Sender);
+                world.check_stream(self.flows[flow].on_acknowledged(acknowledged, received));
+                world.observers.acked(FlowContext { now: world.now, node, flow }, acknowledged);
+            }
+        } else if self.flows[flow].reverse.as_ref().is_some_and(|b| b.acknowledged != acknowledged)
+        {
+            let received = self.accepted_bytes(flow, FlowEnd::Receiver);
+            if let Some(back) = &mut self.flows[flow].reverse {
+                world.check_stream(back.on_acknowledged(acknowledged, received));
+            }
+        }
+    }
+
+    /// Sends what a socket's TCP has to send.
+    fn transmit(&mut self, world: &mut World<'_>, number: usize, node: usize, at_host: usize) {
+        self.trace_sender(world, number, node, at_host);
+        while let Some((packet, transmit)) = self.hosts[node].poll_transmit(world.now, at_host) {
+            if number.is_multiple_of(2) {
+                self.on_transmit(world, number / 2, node, at_host, &transmit);
+            }
+            let place = match transmit.ahead_of_queue {
+                true => QueuePosition::Front,
+                false => QueuePosition::Tail,
+            };
+            world.send(node, packet, place);
+        }
+        // A transmission can change the aid's state as well.
+        self.trace_sender(world, number, node, at_host);
+    }
+
+    /// Schedules the timers of a socket, and the route probes that its aid asks for.
+    fn schedule_socket(
+        &mut self,
+        world: &mut World<'_>,
+        number: usize,
+        node: usize,
+        at_host: usize,
+    ) {
+        let flow = number / 2;
+        let Some(socket) = self.hosts[node].socket(at_host) else { return };
+        if number.is_multiple_of(2) && self.flows[flow].outcome() == FlowOutcome::Running {
             self.flows[flow].rto_stats.update(world.now, socket.tcp().rtt());
         }
         if let Some(at) = socket.next_aid_timeout() {

@@ -42,7 +42,7 @@ mod test;
 pub mod trace;
 mod world;
 
-pub use driftway_net::PacketDropReason;
+pub use driftway_base::DropReason;
 
 pub use error::RunError;
 #[cfg(feature = "fault-injection")]

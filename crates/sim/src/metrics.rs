@@ -2,7 +2,7 @@
 
 use crate::columns::{ColumnInfo, Values};
 use crate::results::{FlowResult, GatewayResult, MacResult, RoutingResult, RunResult};
-use driftway_net::PacketDropReason;
+use driftway_base::DropReason;
 
 /// Reads a metric from a run's result; `None` if the run has no such part, as no routing on a path.
 type NetworkMetricReader = fn(&RunResult) -> Option<f64>;
@@ -34,8 +34,8 @@ const DROPS: &str = "drops";
 const QUEUE_DROPS: &str = "queue_drops";
 
 /// Reasons for which a queue drops a packet.
-const QUEUE_REASONS: [PacketDropReason; 3] =
-    [PacketDropReason::QueueOverflow, PacketDropReason::Red, PacketDropReason::Codel];
+const QUEUE_REASONS: [DropReason; 3] =
+    [DropReason::QueueOverflow, DropReason::Red, DropReason::Codel];
 
 /// The fairness of the flows' throughputs.
 const FAIRNESS: &str = "fairness";
@@ -44,7 +44,7 @@ const FAIRNESS: &str = "fairness";
 /// `drops.queue-overflow` …, `queue_drops`, `fairness`.
 pub fn network_metrics() -> impl Iterator<Item = String> {
     let fields = FIELDS.iter().map(|(name, _)| (*name).to_owned());
-    let reasons = PacketDropReason::ALL.iter().map(|reason| format!("{DROPS}.{}", reason.name()));
+    let reasons = DropReason::ALL.iter().map(|reason| format!("{DROPS}.{}", reason.name()));
     fields
         .chain(std::iter::once(DROPS.to_owned()))
         .chain(reasons)
@@ -61,7 +61,7 @@ pub fn network_metric_columns() -> Vec<ColumnInfo> {
     let column = |name: String| {
         let (part, field) = name.split_once('.').unwrap_or((&name, ""));
         let fields = parts.iter().find(|(of, _)| *of == part).map_or(&[][..], |(_, all)| all);
-        let reason = PacketDropReason::ALL.iter().find(|reason| reason.name() == field);
+        let reason = DropReason::ALL.iter().find(|reason| reason.name() == field);
         let meaning = match (part, reason, fields.iter().find(|of| of.name == field)) {
             (DROPS, Some(reason), _) => {
                 format!("Packets that were dropped for the reason `{}`.", reason.name())
@@ -97,7 +97,7 @@ pub fn network_metric(name: &str, run: &RunResult) -> Option<Option<f64>> {
         return Some(fairness(&run.flows));
     }
     if name == QUEUE_DROPS {
-        let of = |reason: PacketDropReason| run.drops.get(reason.name()).copied().unwrap_or(0);
+        let of = |reason: DropReason| run.drops.get(reason.name()).copied().unwrap_or(0);
         return Some(Some(QUEUE_REASONS.map(of).iter().sum::<u64>() as f64));
     }
     let reason = name.strip_prefix(DROPS)?;
@@ -105,7 +105,7 @@ pub fn network_metric(name: &str, run: &RunResult) -> Option<Option<f64>> {
         return Some(Some(run.drops.values().sum::<u64>() as f64));
     }
     let reason = reason.strip_prefix('.')?;
-    let known = PacketDropReason::ALL.iter().any(|of| of.name() == reason);
+    let known = DropReason::ALL.iter().any(|of| of.name() == reason);
     known.then(|| Some(run.drops.get(reason).copied().unwrap_or(0) as f64))
 }
 

@@ -1,25 +1,22 @@
-//! Records the events of a network with radios in the event log and the capture.
+//! Records the events of a network in the event log and the capture.
 
 use driftway_base::Instant;
-use driftway_net::{Event as NetworkEvent, FailedSend, Network, PacketDropReason, arp_message};
+use driftway_net::{Event as NetworkEvent, FailedSend, Interface, Network, arp_message};
 use driftway_radio::FailReason;
 use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
 use driftway_wire::RoutedPacket;
 
-use crate::capture::FrameBody;
+use crate::capture::{FrameBody, WiredHop};
 use crate::log::{Entry, Event, Layer};
 use crate::observers::Observers;
 use driftway_net::addresses::node_number;
 
-/// Records an event. The log of a network without radios has no packets.
+/// Records an event.
 pub fn record(observers: &mut Observers<'_>, net: &Network, event: &NetworkEvent) {
-    if !net.has_radios() {
-        return;
-    }
     if let Some(log) = &mut observers.log {
         match event {
-            NetworkEvent::Frame { frame, packet } => {
-                log.record_frame(&frame_entry(frame, packet.as_ref()));
+            NetworkEvent::Frame { frame, packet, .. } => {
+                log.record_frame(frame_entry(frame, packet.as_ref()));
             }
             other => {
                 if let Some(entry) = entry(net.now(), other) {
@@ -29,7 +26,7 @@ pub fn record(observers: &mut Observers<'_>, net: &Network, event: &NetworkEvent
         }
     }
     match event {
-        NetworkEvent::Frame { frame, packet } => {
+        NetworkEvent::Frame { air, frame, packet } => {
             if let Some(capture) = &mut observers.capture {
                 let packet = packet.as_ref();
                 let message = packet.and_then(|packet| arp_message(packet, frame.to.is_none()));
@@ -37,10 +34,29 @@ pub fn record(observers: &mut Observers<'_>, net: &Network, event: &NetworkEvent
                     Some(message) => FrameBody::Arp(message),
                     None => packet.map_or(FrameBody::Empty, FrameBody::Packet),
                 };
-                capture.write_frame(frame, net.preamble(), carried);
+                capture.write_frame(*air, frame, net.preamble(*air), carried);
             }
         }
-        NetworkEvent::Dropped { node: Some(node), to, packet, reason, failed, is_air_idle } => {
+        NetworkEvent::Dequeued { node, interface: Interface::Wire(end), to, packet, .. } => {
+            if let Some(capture) = &mut observers.capture {
+                let hop = WiredHop::new(*end, *node, to.unwrap_or_default());
+                capture.write_wired(net.now(), hop, packet);
+            }
+        }
+        NetworkEvent::Dropped {
+            node,
+            interface: Some(Interface::Wire(end)),
+            to,
+            packet,
+            reason,
+            ..
+        } => {
+            if let Some(capture) = &mut observers.capture {
+                let hop = WiredHop::new(*end, *node, to.unwrap_or_default());
+                capture.write_wired_drop(net.now(), hop, packet, reason.name());
+            }
+        }
+        NetworkEvent::Dropped { node, to, packet, reason, failed, is_air_idle, .. } => {
             if let Some(capture) = &mut observers.capture {
                 let why = match failed {
                     Some(failed) => format!("{} ({})", reason.name(), describe_attempts(*failed)),
@@ -80,25 +96,33 @@ fn entry(now: Instant, event: &NetworkEvent) -> Option<Entry> {
             let entry = at(*node, Layer::Routing, Event::Delivered);
             Entry { hops: Some(hops), ..entry.with_packet(packet) }
         }
-        NetworkEvent::Dropped { node: Some(node), to, packet, reason, .. } => {
-            let layer = match reason {
-                PacketDropReason::QueueOverflow
-                | PacketDropReason::Red
-                | PacketDropReason::Codel => Layer::Queue,
+        NetworkEvent::Dropped { node, interface, to, packet, reason, .. } => {
+            let layer = match interface {
+                Some(Interface::Wire(_)) => Layer::Link,
+                _ if reason.is_of_queue() => Layer::Queue,
                 _ => Layer::Routing,
             };
             let entry = at(*node, layer, Event::Dropped).with_packet(packet);
             Entry { neighbour: *to, ..entry.with_reason(reason.name()) }
         }
-        NetworkEvent::Enqueued { node, to, packet, queue_length } => {
-            let entry = at(*node, Layer::Queue, Event::Enqueued).with_packet(packet);
+        NetworkEvent::Enqueued { node, interface, to, packet, queue_length } => {
+            let entry = at(*node, queue_layer(*interface), Event::Enqueued).with_packet(packet);
             Entry { neighbour: *to, queue_length: Some(*queue_length), ..entry }
         }
-        NetworkEvent::Dequeued { node, to, packet, queue_length } => {
-            let entry = at(*node, Layer::Queue, Event::Dequeued).with_packet(packet);
+        NetworkEvent::Dequeued { node, interface, to, packet, queue_length } => {
+            let event = match interface {
+                Interface::Wire(_) => Event::Sent,
+                Interface::Radio(_) => Event::Dequeued,
+            };
+            let entry = at(*node, queue_layer(*interface), event).with_packet(packet);
             Entry { neighbour: *to, queue_length: Some(*queue_length), ..entry }
         }
-        NetworkEvent::Received { node, from, packet } => {
+        // The rows of a wire are those of its sending end.
+        NetworkEvent::Received { node, interface: Interface::Wire(_), from, packet } => {
+            let entry = at(*from as usize, Layer::Link, Event::Delivered).with_packet(packet);
+            Entry { neighbour: Some(*node as u32), ..entry }
+        }
+        NetworkEvent::Received { node, from, packet, .. } => {
             let entry = at(*node, Layer::Routing, Event::Received).with_packet(packet);
             Entry { neighbour: Some(*from), ..entry }
         }
@@ -121,10 +145,16 @@ fn entry(now: Instant, event: &NetworkEvent) -> Option<Entry> {
             let entry = at(*node, Layer::Routing, Event::LinkRetry).with_packet(packet);
             Entry { neighbour: Some(*to), ..entry.with_reason(reason) }
         }
-        NetworkEvent::Dropped { node: None, .. }
-        | NetworkEvent::Fault { .. }
-        | NetworkEvent::Frame { .. } => return None,
+        NetworkEvent::Fault { .. } | NetworkEvent::Frame { .. } => return None,
     })
+}
+
+/// The layer of the queue of an interface.
+const fn queue_layer(interface: Interface) -> Layer {
+    match interface {
+        Interface::Wire(_) => Layer::Link,
+        Interface::Radio(_) => Layer::Queue,
+    }
 }
 
 /// The reason of a frame's entry.

@@ -1,6 +1,7 @@
 //! Observers of a run: trace, event log and capture.
 
 use driftway_base::Instant;
+use driftway_wire::Payload;
 
 use crate::capture::Capture;
 use crate::log::{Entry, Event, EventLog, Layer};
@@ -13,7 +14,7 @@ pub struct Observers<'a> {
     pub trace: Option<&'a mut Trace>,
     /// A log of all events.
     pub log: Option<&'a mut EventLog>,
-    /// A capture of the frames of 802.11; networks of kind `path` have none.
+    /// A capture of the frames of 802.11 and the packets on wires.
     pub capture: Option<&'a mut Capture>,
 }
 
@@ -36,7 +37,11 @@ pub struct FlowContext {
 
 impl FlowContext {
     fn entry(self, event: Event) -> Entry {
-        let entry = Entry::new(self.now, self.node as u32, Layer::Tcp, event);
+        self.entry_of(Layer::Tcp, event)
+    }
+
+    fn entry_of(self, layer: Layer, event: Event) -> Entry {
+        let entry = Entry::new(self.now, self.node as u32, layer, event);
         Entry { flow: Some(self.flow as u32), ..entry }
     }
 }
@@ -67,6 +72,23 @@ impl Observers<'_> {
                 rto_s: segment.rto,
                 ..at.entry(event)
             });
+        }
+    }
+
+    /// Records a datagram that an application sends.
+    pub fn datagram_sent(&mut self, at: FlowContext, payload: Payload) {
+        self.datagram(at, Event::Sent, payload);
+    }
+
+    /// Records a datagram that an application receives.
+    pub fn datagram_delivered(&mut self, at: FlowContext, payload: Payload) {
+        self.datagram(at, Event::Delivered, payload);
+    }
+
+    fn datagram(&mut self, at: FlowContext, event: Event, payload: Payload) {
+        if let Some(log) = &mut self.log {
+            let (bytes, offset_bytes) = (Some(payload.len), Some(payload.offset));
+            log.record(Entry { bytes, offset_bytes, ..at.entry_of(Layer::Udp, event) });
         }
     }
 

@@ -46,6 +46,8 @@ pub struct Simulation<'a> {
     pub(crate) world: World<'a>,
     pub(crate) hosts: Hosts<'a>,
     end: Instant,
+    /// The time at which the caller inspects the run.
+    pause: Instant,
     events_handled: u64,
 }
 
@@ -102,7 +104,8 @@ impl<'a> Simulation<'a> {
         };
         let Time(duration) = scenario.duration;
         let end = Instant::ZERO + duration;
-        let mut run = Self { world, hosts, end, events_handled: 0 };
+        let pause = Instant::FAR_FUTURE;
+        let mut run = Self { world, hosts, end, pause, events_handled: 0 };
         run.hosts.start(&mut run.world);
         run.start_network();
         Ok(run)
@@ -110,15 +113,29 @@ impl<'a> Simulation<'a> {
 
     fn start_network(&mut self) {
         let world = &mut self.world;
-        let records = world.observers.wants_network() && world.net.has_radios();
+        let records = world.observers.wants_network();
         world.net.start(if records { Recording::All } else { Recording::Faults });
         if let Some(log) = &mut world.observers.log
-            && world.net.records_frames()
+            && let airs @ 1.. = world.net.recorded_airs()
         {
-            log.expect_frames();
+            log.expect_frames(airs);
         }
-        world.record_positions();
+        self.record_positions(Instant::ZERO);
         self.settle();
+    }
+
+    /// Records the positions that are due by `now`, at which everything before has been done. The network
+    /// does not run on by itself beyond the next ones.
+    fn record_positions(&mut self, now: Instant) {
+        if self.world.next_positions() <= now {
+            self.world.record_positions(now);
+            self.set_pause();
+        }
+    }
+
+    fn set_pause(&mut self) {
+        let world = &mut self.world;
+        world.net.pause_at(self.pause.min(world.next_positions()));
     }
 
     /// Handles the next event; `false` when the run is over.
@@ -126,7 +143,8 @@ impl<'a> Simulation<'a> {
     /// # Errors
     /// An internal error: a byte stream was corrupted.
     pub fn step(&mut self) -> Result<bool, RunError> {
-        if self.world.net.is_paused() {
+        if let Some(at) = self.world.net.paused_at() {
+            self.record_positions(at);
             self.world.net.resume();
             self.after_air();
             self.settle();
@@ -141,11 +159,15 @@ impl<'a> Simulation<'a> {
             let at = of_net.min(own);
             if at > self.end {
                 world.now = self.end;
+                self.record_positions(self.end);
                 return Ok(false);
             }
             if at < world.now {
                 let error = format!("time goes back from {:?} to {at:?}", world.now);
                 return Err(RunError::Conservation(error));
+            }
+            if at > world.now {
+                self.record_positions(at);
             }
             // At one instant the network is first.
             let is_handled = if of_net <= own {
@@ -184,7 +206,6 @@ impl<'a> Simulation<'a> {
     fn after_air(&mut self) {
         self.world.now = self.world.net.now();
         self.world.record_events();
-        self.world.record_positions();
     }
 
     /// Handles the hosts' next wake-up; false if it was not valid.
@@ -235,13 +256,15 @@ impl<'a> Simulation<'a> {
             while self.step()? {}
             return Ok(false);
         }
-        self.world.net.pause_at(until);
+        self.pause = until;
+        self.set_pause();
         while self.is_due(until) {
             if !self.step()? {
                 return Ok(false);
             }
         }
-        self.world.net.pause_at(Instant::FAR_FUTURE);
+        self.pause = Instant::FAR_FUTURE;
+        self.set_pause();
         if self.hosts.are_done() {
             return Ok(false);
         }
@@ -251,7 +274,7 @@ impl<'a> Simulation<'a> {
     }
 
     fn is_due(&mut self, until: Instant) -> bool {
-        if self.world.net.is_paused() {
+        if self.world.net.paused_at().is_some() {
             return self.world.now < until;
         }
         !self.hosts.are_done() && self.next_event() <= until
@@ -325,7 +348,8 @@ impl<'a> Simulation<'a> {
 
     /// The position of a node (m); `None` without a radio.
     pub fn position(&mut self, node: usize) -> Option<(f64, f64)> {
-        if node < self.nodes() { self.world.net.position(node) } else { None }
+        let now = self.world.net.now();
+        if node < self.nodes() { self.world.net.position(node, now) } else { None }
     }
 
     /// The route from one node to another by the present routes, tables or caches, both ends included;

@@ -52,8 +52,7 @@ impl SplittingGateway {
         let gateway = Gateway::new(u32::try_from(of.buffer.0).unwrap_or(u32::MAX));
         let gateway = if net.probes_routes(node) { gateway.with_route_probing() } else { gateway };
         let split = |flow: &driftway_scenario::Flow| {
-            let sender =
-                if mixed.radio_of(flow.from).is_some() { Side::Wireless } else { Side::Wired };
+            let sender = if mixed.has_radio(flow.from) { Side::Wireless } else { Side::Wired };
             mixed.is_split(flow).then_some(SplitFlow { sender, connection: None })
         };
         Some(Self {

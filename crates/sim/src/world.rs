@@ -141,21 +141,19 @@ impl World<'_> {
         }
     }
 
-    /// Records the positions of nodes at regular intervals.
-    #[inline]
-    pub fn record_positions(&mut self) {
-        if self.observers.log.is_some() && self.net.has_radios() {
-            self.record_positions_if_due();
-        }
+    /// Returns the time at which positions are to be recorded next; in the far future if they are not.
+    pub fn next_positions(&self) -> Instant {
+        let log = self.observers.log.as_ref().filter(|_| self.net.has_radios());
+        log.map_or(Instant::FAR_FUTURE, |log| log.next_positions())
     }
 
-    fn record_positions_if_due(&mut self) {
-        if let Some(log) = &mut self.observers.log
-            && log.take_positions_due(self.now)
-        {
+    /// Records the positions of nodes that are due by `now`, at which everything before has been done.
+    pub fn record_positions(&mut self, now: Instant) {
+        let Some(log) = &mut self.observers.log else { return };
+        while let Some(at) = log.take_positions_due(now) {
             for node in 0..self.net.nodes() {
-                if let Some((x, y)) = self.net.position(node) {
-                    log.record(network_log::position(self.now, node, x, y));
+                if let Some((x, y)) = self.net.position(node, at) {
+                    log.record(network_log::position(at, node, x, y));
                 }
             }
         }

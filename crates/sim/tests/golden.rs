@@ -8,28 +8,9 @@ mod common;
 
 use std::path::PathBuf;
 
-use driftway_scenario::Scenario;
 use driftway_sim::results::RunResult;
 
 const SEEDS: [u64; 2] = [1, 2];
-
-/// Changes that make the longer examples short enough for every test run, or that make a short run
-/// exercise its subject.
-const CHANGED: &[(&str, &[(&str, &str)])] = &[
-    ("adhoc-aodv", &[("duration", "60 s"), ("flow.*.start", "10 s")]),
-    ("adhoc-cbr", &[("duration", "60 s")]),
-    ("adhoc-chain", &[("duration", "30 s")]),
-    ("adhoc-dsr", &[("duration", "60 s"), ("flow.*.start", "10 s")]),
-    ("adhoc-elfn", &[("duration", "60 s")]),
-    ("adhoc-epln", &[("duration", "60 s")]),
-    ("adhoc-gateway", &[("duration", "60 s")]),
-    ("congestion", &[("duration", "100 s")]),
-    ("figure-8-atcp", &[("flow.0.application.transfer", "200 kB")]),
-    ("figure-8-tcp", &[("flow.0.application.transfer", "200 kB")]),
-    ("interference", &[("flow.0.application.transfer", "300 kB")]),
-    ("multipath", &[("flow.0.application.transfer", "1 MB")]),
-    ("split-gateway", &[("duration", "60 s")]),
-];
 
 const HEADER: [&str; 10] = [
     "scenario",
@@ -50,11 +31,6 @@ type Row = Vec<String>;
 
 fn file() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/runs.csv")
-}
-
-fn golden(name: &str) -> Scenario {
-    let changes = CHANGED.iter().find(|(changed, _)| *changed == name).map_or(&[][..], |(_, c)| c);
-    common::example(name, changes)
 }
 
 /// One row per flow.
@@ -78,7 +54,7 @@ fn rows(name: &str, result: &RunResult) -> Vec<Row> {
 fn run_examples() -> Vec<Row> {
     let mut table = Vec::new();
     for name in common::example_names() {
-        let scenario = golden(&name);
+        let scenario = common::short_example(&name);
         for seed in SEEDS {
             table.extend(rows(&name, &common::run(&scenario, seed)));
         }
@@ -162,7 +138,7 @@ fn a_difference_says_which_part_moved() {
 #[test]
 fn changed_examples_exist() {
     let names = common::example_names();
-    for (changed, _) in CHANGED {
+    for (changed, _) in common::CHANGED {
         assert!(names.iter().any(|name| name == changed), "{changed} is not among the examples");
     }
 }

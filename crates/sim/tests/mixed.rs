@@ -5,7 +5,7 @@ mod common;
 use driftway_base::Instant;
 use driftway_sim::Simulation;
 use driftway_sim::log::{Event, Layer};
-use driftway_sim::results::{FlowOutcome, FlowResult, RunResult};
+use driftway_sim::results::{Direction, FlowOutcome, FlowResult, RunResult};
 
 /// A host `h` behind a gateway `g`, and a chain of three nodes on the air, 200 m apart; `more` has
 /// further keys of the network.
@@ -277,4 +277,33 @@ fn wires_alone_are_a_network() {
     let busy: Vec<u32> =
         result.links.iter().filter(|link| link.frames > 0).map(|link| link.hop).collect();
     assert_eq!(busy, [3, 3], "the direct wire");
+}
+
+/// A second wire, which is used in one direction only, as a route says.
+#[test]
+fn a_route_chooses_between_two_wires() {
+    let text = r#"
+        name = "two wires"
+        duration = "100 s"
+        [network]
+        kind = "mixed"
+        nodes = ["h", "r"]
+        [[network.wire]]
+        between = ["h", "r"]
+        rate = "10 Mbit/s"
+        delay = "5 ms"
+        [[network.wire]]
+        between = ["h", "r"]
+        rate = "10 Mbit/s"
+        delay = "300 ms"
+        [[network.route]]
+        at = "r"
+        to = "h"
+        via = 2
+    "#;
+    let result = run(&format!("{text}{}", transfer("h", "r")));
+    assert!(is_complete(&result.flows[0]), "{result:?}");
+    let packets = |hop, direction| common::link(&result, hop, direction).frames;
+    assert!(packets(1, Direction::Forward) > 100 && packets(2, Direction::Backward) > 50);
+    assert_eq!((packets(2, Direction::Forward), packets(1, Direction::Backward)), (0, 0));
 }

@@ -1,4 +1,4 @@
-//! Observers of a radio network record all its events, and observing changes nothing.
+//! Observers of a network record all its events, and observing changes nothing.
 
 mod common;
 
@@ -9,7 +9,7 @@ use driftway_base::Instant;
 use driftway_sim::Observers;
 use driftway_sim::capture::Capture;
 use driftway_sim::log::{Entry, Event, EventLog, Layer};
-use driftway_sim::results::RunResult;
+use driftway_sim::results::{Direction, RunResult};
 use driftway_sim::trace::Trace;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
@@ -179,4 +179,121 @@ fn the_capture_has_the_same_frames_and_losses() {
         assert_eq!(on_air, recorded, "{protocol}");
         assert_eq!(lost, run.result.drops, "{protocol}");
     });
+}
+
+/// The runs are the golden ones, which are short.
+#[test]
+fn every_drop_of_every_example_has_a_row() {
+    let mut reasons = BTreeMap::new();
+    for name in common::example_names() {
+        let scenario = common::short_example(&name);
+        let kept = SharedBuffer::default();
+        let mut log = EventLog::new(Box::new(kept.clone())).with_positions(None);
+        let watch = Observers { log: Some(&mut log), ..Observers::default() };
+        let result = driftway_sim::run(&scenario, 1, watch).unwrap();
+        log.finish().unwrap();
+        let mut drops: BTreeMap<String, u64> = BTreeMap::new();
+        for row in String::from_utf8(kept.bytes()).unwrap().lines() {
+            let cells: Vec<&str> = row.splitn(6, ',').collect();
+            if cells[3] == "dropped" {
+                *drops.entry(cells[4].to_owned()).or_default() += 1;
+            }
+        }
+        assert_eq!(drops, result.drops, "{name}");
+        reasons.append(&mut drops);
+    }
+    for reason in ["bit-error", "queue-overflow", "partition", "unreachable", "link-failure"] {
+        assert!(reasons.contains_key(reason), "{reason}: {reasons:?}");
+    }
+}
+
+const PATH: &str = r#"
+name = "path"
+duration = "20 s"
+[network]
+kind = "path"
+hops = 2
+link = { rate = "1 Mbit/s", delay = "10 ms", bit_error_rate = 1e-6, queue = { packets = 5 } }
+[[network.fault]]
+kind = "partition"
+hop = 2
+every = "100 s"
+first = "4 s"
+lasts = "1 s"
+[[flow]]
+from = 0
+to = 2
+application = "ftp"
+[[flow]]
+from = 2
+to = 0
+transport = "udp"
+application = { cbr = { every = "20 ms", size = "500 B" } }
+"#;
+
+/// Each packet on a wire is enqueued, sent, and delivered or dropped, and a capture has what was sent.
+#[test]
+fn packets_on_wires_are_recorded() {
+    let scenario = common::parse(PATH);
+    let (events, frames) = (SharedBuffer::default(), SharedBuffer::default());
+    let mut log = EventLog::new(Box::new(events.clone()));
+    let mut capture = Capture::new(Box::new(frames.clone()), &scenario, 3).unwrap();
+    let watch =
+        Observers { log: Some(&mut log), capture: Some(&mut capture), ..Observers::default() };
+    let result = driftway_sim::run(&scenario, 3, watch).unwrap();
+    log.finish().unwrap();
+    capture.finish().unwrap();
+    let rows: Vec<Entry> =
+        EventLog::read(events.bytes().as_slice()).collect::<Result<_, _>>().unwrap();
+    for (node, neighbour, hop, direction) in [
+        (0, 1, 1, Direction::Forward),
+        (1, 0, 1, Direction::Backward),
+        (1, 2, 2, Direction::Forward),
+        (2, 1, 2, Direction::Backward),
+    ] {
+        let counted = common::link(&result, hop, direction);
+        let on_wire = rows.iter().filter(|row| row.layer == Layer::Link);
+        let on_wire = on_wire.filter(|row| (row.node, row.neighbour) == (node, Some(neighbour)));
+        let count = |event| on_wire.clone().filter(|row| row.event == event).count() as u64;
+        assert_eq!(count(Event::Dropped), counted.drops, "hop {hop}, {direction:?}");
+        let (sent, delivered) = (count(Event::Sent), count(Event::Delivered));
+        // Frames on the link when it was cut, or at the end, have not been sent completely.
+        assert!((counted.frames..=counted.frames + 2).contains(&sent), "{sent}: {counted:?}");
+        assert!(sent > 100 && delivered > 100 && delivered <= sent, "{delivered} of {sent}");
+        assert!(count(Event::Enqueued) >= sent, "hop {hop}, {direction:?}");
+    }
+    let capture = frames.bytes();
+    let mut reader = PcapNgReader::new(capture.as_slice()).unwrap();
+    let (mut sent, mut lost) = (0, 0);
+    while let Some(block) = reader.next_block() {
+        let Block::EnhancedPacket(packet) = block.unwrap() else { continue };
+        *(if packet.options.is_empty() { &mut sent } else { &mut lost }) += 1;
+    }
+    let of = |layer, event| {
+        rows.iter().filter(|row| (row.layer, row.event) == (layer, event)).count() as u64
+    };
+    assert_eq!(sent, of(Layer::Link, Event::Sent));
+    assert_eq!(lost, result.drops.values().sum::<u64>());
+    let datagrams = &result.flows[1];
+    assert_eq!(of(Layer::Udp, Event::Sent), datagrams.segments_sent);
+}
+
+/// In a network where nothing is sent for most of the time.
+#[test]
+fn positions_are_recorded_at_whole_seconds() {
+    let text = SCENARIO.replace("start = \"1 s\"", "start = \"29 s\"");
+    let scenario = common::parse(&text.replace("start = \"2 s\"", "start = \"29 s\""));
+    let (_, rows) = common::logged(&scenario, 1);
+    let of_node = rows.iter().filter(|row| row.layer == Layer::Mobility && row.node == 7);
+    let times: Vec<Instant> = of_node.map(|row| row.time_s).collect();
+    assert_eq!(times, (0..=30).map(Instant::from_secs).collect::<Vec<_>>());
+}
+
+#[test]
+fn packets_under_dsr_have_their_source_route() {
+    let run = observed_run("dsr");
+    let routes = run.rows.iter().filter(|row| row.layer == Layer::Air && row.kind == "tcp-data");
+    let routes: Vec<&str> = routes.filter_map(|row| row.source_route.as_deref()).collect();
+    assert!(routes.iter().any(|route| route.starts_with("0-") && route.ends_with("-4")));
+    assert!(observed_run("aodv").rows.iter().all(|row| row.source_route.is_none()));
 }

@@ -11,7 +11,7 @@ use driftway_shim::Counts;
 use driftway_sim::columns::ColumnInfo;
 use driftway_sim::log::{self, COMMON_COLUMNS, EVENTS, EventInfo, Layer, PACKET_COLUMNS, Reasons};
 use driftway_sim::trace::{FLOW_COLUMNS, NETWORK_COLUMNS};
-use driftway_sim::{PacketDropReason, results};
+use driftway_sim::{DropReason, results};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
@@ -146,7 +146,7 @@ fn traces(out: &mut String) {
 
 fn event_log(out: &mut String) {
     *out += "\n## Event log\n\n`events-seed-N.csv`: a row for each event of a run, in order of time. A path has \
-             the layers `tcp`, `aid` and `fault`, an ad hoc network all but `fault`. \
+             no layers `air`, `queue` and `mobility`, an ad hoc network no layer `link`. \
              [captures.md](captures.md) explains how to read it.\n";
     columns(out, &log::columns());
     let code = |names: &[&str]| {
@@ -250,7 +250,7 @@ fn names(out: &mut String) {
     list(
         "Reasons of dropped packets",
         "The keys of `drops`, and reasons in event logs.",
-        &mut PacketDropReason::ALL.iter().map(|reason| (reason.name(), reason.description())),
+        &mut DropReason::ALL.iter().map(|reason| (reason.name(), reason.description())),
     );
     let states = AIDS.iter().flat_map(|aid| aid.states.iter().map(|state| (aid.name, state)));
     let states: Vec<(String, String)> = states

@@ -145,7 +145,35 @@ fn a_path_has_an_event_log() {
     bench.stdout(&["run", "s.toml", "--out", "results", "--events"]);
     let text = fs::read_to_string(bench.path("results/events-seed-1.csv")).unwrap();
     assert!(text.contains(",tcp,sent,") && text.contains(",aid,state,normal,"));
+    for event in ["enqueued", "sent", "delivered"] {
+        assert!(text.contains(&format!(",link,{event},")), "{event}");
+    }
     bench.stdout(&["report", "results"]);
+}
+
+#[test]
+fn a_path_has_a_capture() {
+    let bench = TestDir::new();
+    let output = bench.stdout(&["run", "s.toml", "--pcap", "run.pcapng"]);
+    assert!(output.contains("wireshark run.pcapng"), "{output}");
+    assert!(fs::metadata(bench.path("run.pcapng")).unwrap().len() > 10_000);
+    let (filter, fields) = (["-Y", "tcp.len > 0"], ["frame.interface_name", "ip.src"]);
+    let Some(frames) = tshark(&bench.path("run.pcapng"), &filter, &fields) else { return };
+    assert!(frames.iter().any(|frame| frame == "node-0-wire-1\t10.0.0.1"), "{frames:?}");
+}
+
+#[test]
+fn positions_have_an_interval_or_are_left_out() {
+    let bench = chain_dir();
+    let seconds = |interval: &str| {
+        let run = ["run", "chain.toml", "--out", "results", "--events", "--positions", interval];
+        bench.stdout(&run);
+        let text = fs::read_to_string(bench.path("results/events-seed-1.csv")).unwrap();
+        let rows = text.lines().filter(|row| row.contains(",0,mobility,position,"));
+        rows.map(|row| row.split(',').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(seconds("off").is_empty());
+    assert_eq!(seconds("5 s")[..3], ["0.000000000", "5.000000000", "10.000000000"]);
 }
 
 #[test]
@@ -155,13 +183,15 @@ fn an_impossible_capture_is_an_error_before_any_run() {
     let tdma = "network.mac={ kind = \"tdma\" }";
     let cases: &[(&[&str], &str)] = &[
         (&["chain.toml", "--pcap", "c", "--runs", "3"], "a capture is of one run"),
-        (&["s.toml", "--pcap", "c"], "a path has no radio channel"),
         (&["chain.toml", "--pcap", "c", "--set", tdma], "not those of 802.11"),
         (&["chain.toml", "--pcap", "taken"], "is a directory"),
         (&["chain.toml", "--pcap", "nowhere/c"], "no directory nowhere"),
         (&["chain.toml", "--pcap", "/dev/null"], "not a regular file"),
         (&["chain.toml", "--pcap", "/proc/c"], "cannot write into /proc"),
         (&["chain.toml", "--events"], "--out"),
+        (&["chain.toml", "--positions", "5s"], "--events"),
+        (&["chain.toml", "--out", "o", "--events", "--positions", "0s"], "not a time above 0"),
+        (&["chain.toml", "--out", "o", "--events", "--positions", "often"], "often"),
     ];
     let before = names(bench.0.path());
     for (arguments, says) in cases {

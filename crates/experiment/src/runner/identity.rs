@@ -18,9 +18,7 @@ pub fn digest(scenario: &Scenario) -> String {
     bare.references.clear();
     let mut sum = DigestWriter(Sha256::new());
     let _ = sum.write_str(&bare.show());
-    if let Some(adhoc) = scenario.network.radio_network()
-        && let Some(movement) = &adhoc.movement
-    {
+    for movement in scenario.network.radio_networks().filter_map(|adhoc| adhoc.movement.as_ref()) {
         let _ = write!(sum, "{movement:?}");
     }
     sum.0.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()

@@ -35,11 +35,12 @@ impl Plan {
     /// The movement files in the study's directory that its scenarios use, with their paths.
     pub fn movements(&self) -> Vec<(String, PathBuf)> {
         let Some(dir) = self.source.dir() else { return Vec::new() };
-        let named = |job: &Job| match &job.scenario.network.radio_network()?.mobility {
+        let networks = self.jobs.iter().flat_map(|job| job.scenario.network.radio_networks());
+        let named = |adhoc: &Adhoc| match &adhoc.mobility {
             Mobility::File(movement) => Some(movement.file.clone()),
             _ => None,
         };
-        let mut files: Vec<String> = self.jobs.iter().filter_map(named).collect();
+        let mut files: Vec<String> = networks.filter_map(named).collect();
         files.retain(|file| !file.contains(std::path::is_separator) && file != "..");
         files.sort();
         files.dedup();

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
-use driftway_base::{Instant, Ipv4Addr, SignalKind};
+use driftway_base::{DropReason, Instant, Ipv4Addr, SignalKind};
 use driftway_link::QueuePosition;
 use driftway_net::addresses::address;
-use driftway_net::{CROSS_TRAFFIC_STREAM, Event, Network, Output, PacketDropReason, Recording};
+use driftway_net::{CROSS_TRAFFIC_STREAM, Event, Network, Output, Recording};
 use driftway_node::{Host, ReceiveOutcome};
 use driftway_scenario::{Network as Kind, Scenario};
 use driftway_wire::{Packet, Payload};
@@ -223,7 +223,7 @@ impl EmulatedNetwork {
                 let number = self.store.insert(self.net.now(), node, &bytes[..packet.len]);
                 self.net.send_numbered(node, &packet.numbered(number), QueuePosition::Tail);
             }
-            _ => self.count_drop(PacketDropReason::UnknownDestination),
+            _ => self.count_drop(DropReason::UnknownDestination),
         }
     }
 
@@ -270,7 +270,7 @@ impl EmulatedNetwork {
         }
     }
 
-    fn count_drop(&mut self, reason: PacketDropReason) {
+    fn count_drop(&mut self, reason: DropReason) {
         *self.counts.drops.entry(reason.name()).or_default() += 1;
     }
 

@@ -32,7 +32,7 @@ impl Tolerance {
                 let wires = (1..).zip(&mixed.wires);
                 let times = wires
                     .map(|(hop, wire)| shortest_time(&wire.link, &mixed.faults, Some(hop), mtu));
-                Self { shortest_hop: times.min(), has_radios: mixed.air.is_some() }
+                Self { shortest_hop: times.min(), has_radios: !mixed.airs.is_empty() }
             }
         }
     }

@@ -2,11 +2,11 @@
 
 use crate::bench::{ACCEPTED, LinkHarness, data, default_config, ms};
 use Side::{A, B};
-use driftway_base::{Duration, Instant, Rate};
+use driftway_base::{DropReason, Duration, Instant, Rate};
 use driftway_link::{
-    CodelConfig, Delay, DeliveryOrder, Discipline, DropReason, Duplex, EnqueueOutcome, ErrorModel,
-    Frame, FrameStage, LinkConfig, LinkEvent, PathLink, QueueConfig, QueueOnPartition,
-    QueuePosition, RedConfig, Side,
+    CodelConfig, Delay, DeliveryOrder, Discipline, Duplex, EnqueueOutcome, ErrorModel, Frame,
+    FrameStage, LinkConfig, LinkEvent, PathLink, QueueConfig, QueueOnPartition, QueuePosition,
+    RedConfig, Side,
 };
 
 fn no_delay() -> LinkConfig {
@@ -566,7 +566,7 @@ fn a_cut_link_is_not_idle_for_red() {
         let mut bench = LinkHarness::new(LinkConfig { queue, ..no_delay() });
         // The third and the fourth find one queued: averages 0.5 and 0.75.
         let verdicts = [1, 2, 3, 4].map(|id| bench.send(0, A, id));
-        let early = EnqueueOutcome::Dropped { reason: DropReason::RedDrop };
+        let early = EnqueueOutcome::Dropped { reason: DropReason::Red };
         assert_eq!(verdicts, [ACCEPTED, ACCEPTED, early, early]);
         if let Some(millis) = cut_at {
             bench.at(ms(millis), |link| {
@@ -576,7 +576,7 @@ fn a_cut_link_is_not_idle_for_red() {
         }
         bench.send(3_600_000, A, 5)
     };
-    let early = EnqueueOutcome::Dropped { reason: DropReason::RedDrop };
+    let early = EnqueueOutcome::Dropped { reason: DropReason::Red };
     assert_eq!(last_verdict(None), ACCEPTED);
     // During a transmission, and a millisecond after the last one.
     assert_eq!(last_verdict(Some(10)), early);
@@ -603,7 +603,7 @@ fn codel_drops_or_marks_a_frame_as_it_leaves() {
         bench
     };
     let bench = with(false);
-    let reason = DropReason::CodelDrop;
+    let reason = DropReason::Codel;
     let dropped: Vec<_> =
         bench.log.iter().filter(|(_, event)| matches!(event, LinkEvent::Lost { .. })).collect();
     let lost = |at, id| (ms(at), LinkEvent::Lost { from: A, id, reason });

@@ -1,9 +1,10 @@
 //! Parts of nodes with radios that do not act on the network: the MAC layer of an air, the routing
 //! protocol of a node, its route probes, and the order of segments in its queue.
 
-pub mod accounting;
+pub mod counters;
 pub mod link_monitor;
 pub mod mac;
+pub mod medium;
 pub mod route_prober;
 pub mod routing;
 pub mod segment_order;

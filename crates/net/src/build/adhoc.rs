@@ -1,6 +1,6 @@
 //! Builds an ad hoc network from a scenario.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_link::{AdhocQueue, AdhocQueueConfig, Arp, Priority, QueueConfig};
@@ -15,14 +15,16 @@ use super::seeds::Seeds;
 use crate::addresses::address;
 use crate::air::link_monitor::LinkMonitor;
 use crate::air::mac::MacLayer;
+use crate::air::medium::Medium;
 use crate::air::route_prober::RouteProber;
 use crate::air::routing::Routing;
 use crate::air::segment_order::SegmentQueueing;
-use crate::network::{Air, Node, Parts, Radio};
-use crate::wired::faults::{FaultPlan, active_faults};
+use crate::network::{Air, GatewayRoles, Node, Parts, Radio};
+use crate::wired::faults::{FaultPlan, Faults, active_faults};
 use crate::wired::link_config::{TYPICAL_PACKET_BYTES, discipline};
 use crate::wired::route_table::RouteTable;
 use crate::wired::topology::{Topology, WiredRoutes};
+use crate::wired::wires::Wires;
 
 /// Builds the parts of an ad hoc network.
 pub fn build(
@@ -32,13 +34,12 @@ pub fn build(
     seeds: Seeds,
 ) -> Result<Parts, BuildError> {
     let nodes: Vec<usize> = (0..adhoc.nodes() as usize).collect();
-    let air = build_air(adhoc, &nodes, pairs, seeds.network)?;
+    let air = build_medium(&[(adhoc, nodes.clone())], &nodes, pairs, seeds.network)?;
     let schemes = feedback_schemes(adhoc);
     let own = nodes.iter().zip(air.routing);
     Ok(Parts {
         topology: Topology::new(nodes.len(), Vec::new(), WiredRoutes::Table(RouteTable::default())),
-        links: Vec::new(),
-        sends_source_quench: Vec::new(),
+        wires: Wires::new(Vec::new(), Vec::new()),
         nodes: own
             .map(|(number, routing)| Node {
                 routing: Some(routing),
@@ -47,65 +48,100 @@ pub fn build(
                 ..Node::wired(Feedback::new(address(*number), &schemes))
             })
             .collect(),
-        airs: vec![air.air],
-        radios: air.radios,
-        active_faults: active_faults(&FaultPlan {
+        medium: air.medium,
+        faults: Faults::new(active_faults(&FaultPlan {
             faults: &adhoc.faults,
             hops: &[],
             duration,
             seed: seeds.faults,
-        }),
-        segment_queueing: SegmentQueueing::from_scenario(&adhoc.queue),
-        neighbour_signals: air.neighbour_signals,
-        link_monitor: air.link_monitor,
-        gateways: None,
-        splitting_gateway: None,
+        })),
+        gateways: GatewayRoles::default(),
     })
 }
 
-/// An air with its radios, and the routing over it.
+/// Airs with their radios, and the routing over them.
 pub struct AirParts {
-    /// The air; its stations are the radios in order.
-    pub air: Air,
-    /// The radios.
-    pub radios: Vec<Radio>,
-    /// The routing protocol of each radio's node.
+    /// The airs with their radios.
+    pub medium: Medium,
+    /// The routing protocol of each node with radios.
     pub routing: Vec<Routing>,
-    /// Received signal powers of neighbours; `None` if nothing uses them.
-    pub neighbour_signals: Option<NeighbourSignals>,
-    /// `None`: hosts get no signals of their links.
-    pub link_monitor: Option<LinkMonitor>,
 }
 
-/// Builds the air of a network with these nodes on it. Static routes are those that pairs of nodes
-/// need.
-pub fn build_air(
-    adhoc: &Adhoc,
+/// Builds the airs of a network, each with these nodes on it, and the routing of all nodes with radios.
+/// Static routes are those that pairs of these nodes need, by their indices in `nodes`.
+pub fn build_medium(
+    airs: &[(&Adhoc, Vec<usize>)],
     nodes: &[usize],
     pairs: &[(u32, u32)],
     seed: u64,
 ) -> Result<AirParts, BuildError> {
-    let wrong = |bad: driftway_radio::ParameterError| BuildError(bad.to_string());
-    let stations = nodes.len() as u32;
+    let stations = airs.iter().enumerate().map(|(air, (adhoc, nodes))| {
+        AirStations::new(adhoc, nodes, driftway_scenario::Mixed::air_seed(seed, air))
+    });
+    let stations = stations.collect::<Result<Vec<_>, _>>()?;
+    let Some(AirStations { adhoc, propagation, .. }) = stations.first() else {
+        return Err(BuildError("there is no air".into()));
+    };
     let all_nodes = nodes.iter().max().map_or(0, |last| last + 1);
-    let propagation = Propagation::new(&adhoc.radio.config(), stations, seed).map_err(wrong)?;
+    let routing = node_routing(adhoc, nodes, pairs, &stations, seed);
     let link_monitor =
         adhoc.link_signals.map(|driftway_scenario::LinkSignals { lead: Time(lead) }| {
             LinkMonitor::new(lead, all_nodes)
         });
-    let positions = Positions::new(adhoc.mobility(seed).map_err(wrong)?, propagation.reach());
-    let routing = node_routing(adhoc, nodes, pairs, positions.clone(), &propagation, seed);
-    let retry = adhoc.link_retry.map(|retry| LinkRetryConfig {
-        max_retries: retry.most,
-        heard_within: retry.heard_within.map(|Time(within)| within),
-        check_received_power: retry.strength,
-    });
-    let retry_listens = retry.as_ref().is_some_and(LinkRetryConfig::monitors_neighbours);
     let needs_power = link_monitor.is_some()
-        || retry_listens
+        || retry_config(adhoc).as_ref().is_some_and(LinkRetryConfig::monitors_neighbours)
         || routing.iter().any(Routing::needs_received_power);
     let neighbour_signals =
         needs_power.then(|| NeighbourSignals::new(all_nodes, propagation.receive_power()));
+    let mut medium = Medium {
+        segment_queueing: SegmentQueueing::from_scenario(&adhoc.queue),
+        neighbour_signals,
+        link_monitor,
+        ..Medium::none()
+    };
+    let is_promiscuous = routing.first().is_some_and(Routing::is_promiscuous);
+    for air in stations {
+        add_air(&mut medium, air, is_promiscuous)?;
+    }
+    medium.has_arp = medium.radios.iter().any(|radio| radio.arp.is_some());
+    Ok(AirParts { medium, routing })
+}
+
+/// The stations of an air: where they are, and how they hear each other.
+struct AirStations<'a> {
+    adhoc: &'a Adhoc,
+    /// The node of each.
+    nodes: &'a [usize],
+    seed: u64,
+    positions: Positions,
+    propagation: Propagation,
+}
+
+impl<'a> AirStations<'a> {
+    fn new(adhoc: &'a Adhoc, nodes: &'a [usize], seed: u64) -> Result<Self, BuildError> {
+        let wrong = |bad: driftway_radio::ParameterError| BuildError(bad.to_string());
+        let radio = adhoc.radio.config();
+        let propagation = Propagation::new(&radio, nodes.len() as u32, seed).map_err(wrong)?;
+        let positions = Positions::new(adhoc.mobility(seed).map_err(wrong)?, propagation.reach());
+        Ok(Self { adhoc, nodes, seed, positions, propagation })
+    }
+}
+
+fn retry_config(adhoc: &Adhoc) -> Option<LinkRetryConfig> {
+    adhoc.link_retry.map(|retry| LinkRetryConfig {
+        max_retries: retry.most,
+        heard_within: retry.heard_within.map(|Time(within)| within),
+        check_received_power: retry.strength,
+    })
+}
+
+/// Adds an air with its radios.
+fn add_air(
+    medium: &mut Medium,
+    air: AirStations<'_>,
+    is_promiscuous: bool,
+) -> Result<(), BuildError> {
+    let AirStations { adhoc, nodes, seed, positions, propagation } = air;
     let (mut mac, stack_delay) = match (adhoc.dcf(), adhoc.tdma()) {
         (Some(config), _) => {
             let delay = config.delay_down + config.delay_up;
@@ -117,15 +153,15 @@ pub fn build_air(
         }
         (None, None) => return Err(BuildError("there is no link layer".into())),
     };
-    for (station, routing) in (0..).zip(&routing) {
-        if retry_listens || routing.is_promiscuous() {
-            mac.set_promiscuous(station);
-        }
+    let retry = retry_config(adhoc);
+    if is_promiscuous || retry.as_ref().is_some_and(LinkRetryConfig::monitors_neighbours) {
+        (0..nodes.len() as u32).for_each(|station| mac.set_promiscuous(station));
     }
     let queue = queue_config(adhoc, mac.service_time(TYPICAL_PACKET_BYTES));
+    let (number, first) = (medium.airs.len(), medium.radios.len());
     let radio = |(station, node): (u32, &usize)| Radio {
         node: *node,
-        air: 0,
+        air: number,
         station,
         queue: AdhocQueue::new(queue, seed, u64::from(station)),
         queue_arrivals: VecDeque::new(),
@@ -140,18 +176,12 @@ pub fn build_air(
         link_retry: retry.map(LinkRetry::new),
         accepted: VecDeque::new(),
         down_count: 0,
+        heard: BTreeMap::new(),
     };
-    Ok(AirParts {
-        radios: (0..).zip(nodes).map(radio).collect(),
-        air: Air::new(
-            mac,
-            (0..nodes.len()).collect(),
-            nodes.iter().map(|node| *node as u32).collect(),
-        ),
-        routing,
-        neighbour_signals,
-        link_monitor,
-    })
+    medium.radios.extend((0..).zip(nodes).map(radio));
+    let radios = (first..medium.radios.len()).collect();
+    medium.airs.push(Air::new(mac, radios, nodes.iter().map(|node| *node as u32).collect()));
+    Ok(())
 }
 
 /// The prober of a node on the air.
@@ -197,11 +227,10 @@ fn node_routing(
     adhoc: &Adhoc,
     nodes: &[usize],
     pairs: &[(u32, u32)],
-    positions: Positions,
-    propagation: &Propagation,
+    airs: &[AirStations<'_>],
     seed: u64,
 ) -> Vec<Routing> {
-    let nodes_of_stations = nodes;
+    let of_indices = nodes;
     let nodes = nodes.iter().copied();
     match &adhoc.routing {
         driftway_scenario::Routing::Aodv(aodv) => {
@@ -215,7 +244,7 @@ fn node_routing(
             nodes.map(one).collect()
         }
         driftway_scenario::Routing::Static(keys) => {
-            let tables = shortest_path_tables(nodes_of_stations, pairs, positions, propagation);
+            let tables = shortest_path_tables(of_indices, pairs, airs);
             let one = |(n, table)| {
                 let routes = StaticRoutes::new(address(n), table);
                 Routing::Static(routes.with_tcp_padding(keys.tcp_padding))
@@ -225,31 +254,37 @@ fn node_routing(
     }
 }
 
-/// The shortest paths over the air between the initial positions of stations, as far as pairs of
-/// stations need them: for each station the next hops by destination.
+/// The shortest paths over the air between the initial positions of nodes, as far as pairs of these, by
+/// their indices, need them: for each node the next hops by destination.
 fn shortest_path_tables(
     nodes: &[usize],
     pairs: &[(u32, u32)],
-    mut positions: Positions,
-    propagation: &Propagation,
+    airs: &[AirStations<'_>],
 ) -> Vec<Vec<(Ipv4Addr, Ipv4Addr)>> {
-    let stations = positions.nodes();
-    let mut tables = vec![Vec::new(); stations];
+    let mut tables = vec![Vec::new(); nodes.len()];
     let mut near: Vec<NodeInRange> = Vec::new();
+    let mut positions: Vec<Positions> = airs.iter().map(|air| air.positions.clone()).collect();
+    let index_of = |node: usize| nodes.iter().position(|other| *other == node);
     shortest_paths(
-        stations as u32,
-        |node, list| {
-            near.clear();
-            positions.nodes_in_range(Instant::ZERO, node, &mut near);
-            let decode = near.iter().filter(|hearer| {
-                propagation.initial_power_between(node, hearer.node, hearer.distance_squared)
-                    >= propagation.receive_power()
-            });
-            list.extend(decode.map(|hearer| hearer.node));
+        nodes.len() as u32,
+        |index, list| {
+            for (air, positions) in airs.iter().zip(&mut positions) {
+                let own = air.nodes.iter().position(|node| *node == nodes[index as usize]);
+                let Some(station) = own.map(|station| station as u32) else { continue };
+                near.clear();
+                positions.nodes_in_range(Instant::ZERO, station, &mut near);
+                let decode = near.iter().filter(|hearer| {
+                    let (other, distance) = (hearer.node, hearer.distance_squared);
+                    air.propagation.initial_power_between(station, other, distance)
+                        >= air.propagation.receive_power()
+                });
+                let hearers = decode.filter_map(|hearer| index_of(air.nodes[hearer.node as usize]));
+                list.extend(hearers.map(|index| index as u32));
+            }
         },
         pairs,
         |node, to, hop| {
-            let of = |station: u32| address(nodes[station as usize]);
+            let of = |index: u32| address(nodes[index as usize]);
             tables[node as usize].push((of(to), of(hop)));
         },
     );

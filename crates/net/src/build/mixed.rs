@@ -1,23 +1,23 @@
 //! A mixed network: named nodes, wires between them, radios on some.
 //!
-//! Over wires packets take the shortest route. A node with a radio and a wire is a *gateway*: on the
-//! air it answers for the wired nodes behind it, as the routing protocol's own text has it (see
+//! Over wires packets take the routes of the scenario, which are the shortest unless it says
+//! otherwise. A node with a radio and a wire is a *gateway*: on the air it answers for the wired nodes behind it, as the routing protocol's own text has it (see
 //! `add_external` of each protocol). A wired node sends what no wire reaches to the gateway that has
 //! heard from it last, at first to the one with the fewest wires in between, of equal ones the first;
 //! with static routes always to that.
 
 use driftway_route::feedback::{Feedback, IcmpConfig, SchemeConfig};
-use driftway_scenario::{Mixed, Scenario};
+use driftway_scenario::{Adhoc, Air, Mixed, Scenario, WireRoutes};
 
-use super::adhoc::{AirParts, build_air, feedback_schemes, route_prober};
+use super::adhoc::{AirParts, build_medium, feedback_schemes, route_prober};
 use super::error::BuildError;
-use super::path::build_links;
+use super::path::build_wires;
 use super::seeds::Seeds;
 use crate::addresses::address;
+use crate::air::medium::Medium;
 use crate::air::routing::Routing;
-use crate::air::segment_order::SegmentQueueing;
-use crate::network::{Node, Parts};
-use crate::wired::faults::{FaultPlan, active_faults};
+use crate::network::{GatewayRoles, Node, Parts};
+use crate::wired::faults::{FaultPlan, Faults, active_faults};
 use crate::wired::gateways::Gateways;
 use crate::wired::route_table::RouteTable;
 use crate::wired::topology::{Topology, WiredRoutes};
@@ -33,34 +33,33 @@ pub fn build(
     let ends = |between: [u32; 2]| between.map(|node| node as usize);
     let endpoints: Vec<[usize; 2]> = mixed.wires.iter().map(|wire| ends(wire.between)).collect();
     let links: Vec<_> = mixed.wires.iter().map(|wire| wire.link.clone()).collect();
-    let radios = mixed.air.iter().flat_map(|air| &air.radios).map(|node| *node as usize);
-    let plan = Wiring::new(count, &endpoints, radios.collect());
+    let radios = mixed.radio_nodes().into_iter().map(|node| node as usize);
+    let plan = Wiring::new(&mixed.wire_routes(), count, &endpoints, radios.collect());
     let nodes = (0..count).map(|node| Node::wired(Feedback::new(address(node), &wired_schemes())));
     let mut parts = Parts {
         topology: Topology::new(count, endpoints, WiredRoutes::Table(plan.routes())),
-        links: build_links(&links, seeds.network),
-        sends_source_quench: links.iter().map(|link| link.queue.source_quench).collect(),
-        airs: Vec::new(),
-        radios: Vec::new(),
+        wires: build_wires(&links, seeds.network),
+        medium: Medium::none(),
         nodes: nodes.collect(),
-        active_faults: active_faults(&FaultPlan {
+        faults: Faults::new(active_faults(&FaultPlan {
             faults: &mixed.faults,
             hops: &links,
             duration: scenario.duration,
             seed: seeds.faults,
-        }),
-        segment_queueing: SegmentQueueing::default(),
-        neighbour_signals: None,
-        link_monitor: None,
-        gateways: None,
-        splitting_gateway: mixed.splitting_gateway().map(|gateway| gateway.node as usize),
+        })),
+        gateways: GatewayRoles {
+            choice: None,
+            splitting: mixed.splitting_gateway().map(|gateway| gateway.node as usize),
+        },
     };
-    if let Some(air) = &mixed.air {
+    if let Some(first) = mixed.airs.first() {
         let stations = pairs.iter().filter_map(|(from, to)| plan.stations(*from, *to));
         let stations: Vec<_> = stations.collect();
-        let built = build_air(&air.adhoc, &plan.radios, &stations, seeds.network)?;
-        parts.segment_queueing = SegmentQueueing::from_scenario(&air.adhoc.queue);
-        plan.add_air(&mut parts, built, &air.adhoc);
+        let nodes_of = |air: &Air| air.radios.iter().map(|node| *node as usize).collect();
+        let airs = mixed.airs.iter().map(|air| (&air.adhoc, nodes_of(air)));
+        let airs: Vec<(&Adhoc, Vec<usize>)> = airs.collect();
+        let built = build_medium(&airs, &plan.radios, &stations, seeds.network)?;
+        plan.add_air(&mut parts, built, &first.adhoc);
     }
     Ok(parts)
 }
@@ -75,7 +74,7 @@ fn wired_schemes() -> [SchemeConfig; 1] {
 /// The nodes with radios, and the routes over wires.
 struct Wiring {
     table: RouteTable,
-    /// The node of each radio.
+    /// The nodes with radios.
     radios: Vec<usize>,
     /// The gateway over which each node reaches the air at first: itself, if it has a radio.
     gateways: Vec<Option<usize>>,
@@ -84,12 +83,17 @@ struct Wiring {
 }
 
 impl Wiring {
-    fn new(nodes: usize, endpoints: &[[usize; 2]], radios: Vec<usize>) -> Self {
-        let table = RouteTable::shortest(nodes, endpoints);
+    fn new(
+        routes: &WireRoutes,
+        nodes: usize,
+        endpoints: &[[usize; 2]],
+        radios: Vec<usize>,
+    ) -> Self {
+        let table = RouteTable::new(routes, endpoints, nodes);
         let rank = |node: usize| {
             let distances = radios
                 .iter()
-                .filter_map(|gateway| Some((table.distance(node, *gateway, endpoints)?, *gateway)));
+                .filter_map(|gateway| Some((routes.length(node, *gateway)?, *gateway)));
             let mut distances: Vec<_> = distances.collect();
             distances.sort_unstable();
             distances.into_iter().map(|(_, gateway)| gateway).collect()
@@ -153,7 +157,7 @@ impl Wiring {
         nodes.filter(move |node| self.table.next_link(gateway, *node).is_some())
     }
 
-    fn add_air(&self, parts: &mut Parts, mut air: AirParts, adhoc: &driftway_scenario::Adhoc) {
+    fn add_air(&self, parts: &mut Parts, mut air: AirParts, adhoc: &Adhoc) {
         for station in 0..air.routing.len() {
             let gateway = self.radios[station];
             for external in self.behind(gateway).map(address) {
@@ -176,16 +180,13 @@ impl Wiring {
             let node = self.radios[station];
             parts.nodes[node] = Node {
                 routing: Some(routing),
-                radios: vec![station],
+                radios: air.medium.radios_of(node),
                 route_prober: route_prober(adhoc),
                 ..Node::wired(Feedback::new(address(node), &schemes))
             };
         }
-        parts.airs.push(air.air);
-        parts.radios = air.radios;
-        parts.neighbour_signals = air.neighbour_signals;
-        parts.link_monitor = air.link_monitor;
+        parts.medium = air.medium;
         let is_static = matches!(adhoc.routing, driftway_scenario::Routing::Static(_));
-        parts.gateways = self.choice().filter(|_| !is_static);
+        parts.gateways.choice = self.choice().filter(|_| !is_static);
     }
 }

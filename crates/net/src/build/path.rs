@@ -8,12 +8,13 @@ use driftway_scenario::{Link, Path, RouterBuffer, Time};
 
 use super::seeds::Seeds;
 use crate::addresses::address;
-use crate::air::segment_order::SegmentQueueing;
-use crate::network::{Node, Parts};
+use crate::air::medium::Medium;
+use crate::network::{GatewayRoles, Node, Parts};
 use crate::wired::chain::{Chain, ChainLinks};
-use crate::wired::faults::{FaultPlan, active_faults};
+use crate::wired::faults::{FaultPlan, Faults, active_faults};
 use crate::wired::link_config::link_config;
 use crate::wired::topology::{Topology, WiredRoutes};
+use crate::wired::wires::Wires;
 
 /// Builds the parts of a path.
 pub fn build(path: &Path, duration: Time, seeds: Seeds) -> Parts {
@@ -23,24 +24,19 @@ pub fn build(path: &Path, duration: Time, seeds: Seeds) -> Parts {
     let plan = FaultPlan { faults: &path.faults, hops, duration, seed: seeds.faults };
     Parts {
         topology: Topology::new(nodes, endpoints, WiredRoutes::Chain(chain)),
-        active_faults: active_faults(&plan),
-        sends_source_quench: links.iter().map(|link| link.queue.source_quench).collect(),
-        links: build_links(&links, seeds.network),
-        airs: Vec::new(),
-        radios: Vec::new(),
+        faults: Faults::new(active_faults(&plan)),
+        wires: build_wires(&links, seeds.network),
+        medium: Medium::none(),
         nodes: feedback(path, nodes).map(Node::wired).collect(),
-        segment_queueing: SegmentQueueing::default(),
-        neighbour_signals: None,
-        link_monitor: None,
-        gateways: None,
-        splitting_gateway: None,
+        gateways: GatewayRoles::default(),
     }
 }
 
 /// The links of a scenario, numbered in this order.
-pub fn build_links(links: &[Link], seed: u64) -> Vec<PathLink> {
+pub fn build_wires(links: &[Link], seed: u64) -> Wires {
     let numbered = (0..).zip(links);
-    numbered.map(|(number, link)| PathLink::new(link_config(link), seed, number)).collect()
+    let built = numbered.map(|(number, link)| PathLink::new(link_config(link), seed, number));
+    Wires::new(built.collect(), links.iter().map(|link| link.queue.source_quench).collect())
 }
 
 /// The feedback of each node, with all schemes that its faults may use.
@@ -93,7 +89,7 @@ mod test {
         let scenario = Scenario::parse("path.toml", text, &[]).unwrap();
         let driftway_scenario::Network::Path(path) = &scenario.network else { panic!("a path") };
         let parts = build(path, Time(Duration::from_secs(9)), Seeds { faults: 1, network: 1 });
-        let serialised = parts.links.into_iter().map(|mut link| {
+        let serialised = parts.wires.links.into_iter().map(|mut link| {
             let frame = Frame { id: 0, bytes: 1000, ecn_capable: false };
             link.enqueue(Instant::ZERO, Side::A, frame, QueuePosition::Tail);
             link.next_timeout().unwrap().as_nanos() / 1_000_000

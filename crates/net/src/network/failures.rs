@@ -1,5 +1,6 @@
 //! Packets that a link layer, or ARP, failed to send to a neighbour.
 
+use driftway_base::DropReason;
 use driftway_link::QueuePosition;
 use driftway_radio::FailReason;
 use driftway_route::feedback::Scheme;
@@ -8,8 +9,8 @@ use super::resolution::is_arp;
 use super::task::Task;
 use super::{Network, Node, link_of};
 use crate::addresses::address;
-use crate::drop_reason::PacketDropReason;
 use crate::event::{Event, FailedSend};
+use crate::interface::{Interface, Place};
 use crate::output::Output;
 
 impl Network {
@@ -22,51 +23,51 @@ impl Network {
         to: u32,
         reason: Option<FailReason>,
     ) {
-        let node = self.radios[radio].node;
+        let node = self.medium.radios[radio].node;
         let Some(packet) = self.packets.get(id).copied() else { return };
         if is_arp(&packet) {
-            self.drop_on_air(node, id, Some(to), PacketDropReason::Arp);
+            let at = Place::Interface(Interface::Radio(radio), Some(to));
+            self.drop(at, id, DropReason::Arp);
             return self.transmit_next(radio);
         }
         let in_range = self.in_range(node, to);
-        let air = self.radios[radio].air;
-        let attempts = reason.and_then(|reason| self.airs[air].mac.attempts(packet.len(), reason));
+        let air = self.medium.radios[radio].air;
+        let attempts =
+            reason.and_then(|reason| self.medium.airs[air].mac.attempts(packet.len(), reason));
         let failed = FailedSend { to, reason, attempts };
-        self.failed_send = Some(failed);
-        self.record(|| Event::LinkFailed { node, failed, packet, in_range });
-        self.outputs.push_back(Output::SendFailed { node, to: packet.packet.ip.destination });
+        self.recorder.failed_send = Some(failed);
+        self.recorder.record(|| Event::LinkFailed { node, failed, packet, in_range });
+        self.work.outputs.push_back(Output::SendFailed { node, to: packet.packet.ip.destination });
         match reason {
-            Some(_) => self.accounting.counters.link_failures += 1,
-            None => self.accounting.counters.arp_failures += 1,
+            Some(_) => self.counters.link_failures += 1,
+            None => self.counters.arp_failures += 1,
         }
-        self.accounting.counters.false_link_failures += u64::from(in_range);
-        self.tasks.push(Task::FailLink { radio, id, to });
+        self.counters.false_link_failures += u64::from(in_range);
+        self.work.tasks.push(Task::FailLink { radio, id, to });
         self.on_neighbour_lost(node, to);
     }
 
     /// Passes a packet that was not sent, and those queued for the same neighbour, to routing.
     pub(super) fn fail_link(&mut self, radio: usize, id: u32, to: u32) {
-        let node = self.radios[radio].node;
-        let Some(packet) = self.packets.record_delivery(id) else { return };
-        let (now, accounting) = (self.now, &mut self.accounting);
+        let node = self.medium.radios[radio].node;
+        let Some(packet) = self.packets.take(id) else { return };
+        let now = self.now;
         let mut affected = std::mem::take(&mut self.affected_packets);
         if !packet.is_control() {
-            accounting.on_packet_in();
             affected.push(packet.packet);
         }
-        let (packets, queue) = (&mut self.packets, &mut self.radios[radio].queue);
+        let (packets, queue) = (&mut self.packets, &mut self.medium.radios[radio].queue);
         let mut messages = Vec::new();
         let Node { routing, feedback, .. } = &mut self.nodes[node];
         let mut queued = || {
             loop {
                 let item = queue.dequeue_for(to)?;
                 if packets.get(item.id).is_some_and(|packet| is_arp(packet)) {
-                    messages.extend(packets.record_drop(item.id, PacketDropReason::Arp));
+                    messages.push(item.id);
                     continue;
                 }
-                let packet = packets.record_delivery(item.id)?;
+                let packet = packets.take(item.id)?;
                 if !packet.is_control() {
-                    accounting.on_packet_in();
                     affected.push(packet.packet);
                 }
                 return Some(packet);
@@ -79,23 +80,24 @@ impl Network {
         feedback.on_link_failure(now, link, &affected);
         affected.clear();
         self.affected_packets = affected;
+        let at = Place::Interface(Interface::Radio(radio), Some(to));
         for message in messages {
-            self.record_air_drop(node, Some(to), &message, PacketDropReason::Arp);
+            self.drop(at, message, DropReason::Arp);
         }
         self.failed_link = Some(link);
-        self.tasks.push(Task::AfterFailure { radio });
-        self.tasks.push(Task::EndLinkFailure { node });
-        self.tasks.push(Task::DrainRouting { node, place: QueuePosition::Tail });
+        self.work.tasks.push(Task::AfterFailure { radio });
+        self.work.tasks.push(Task::EndLinkFailure { node });
+        self.work.tasks.push(Task::DrainRouting { node, place: QueuePosition::Tail });
     }
 
     pub(super) fn end_link_failure(&mut self, node: usize) {
         self.failed_link = None;
         self.nodes[node].feedback.on_link_failure_end(self.now);
-        self.tasks.push(Task::DrainFeedback { node });
+        self.work.tasks.push(Task::DrainFeedback { node });
     }
 
     pub(super) fn after_failure(&mut self, radio: usize) {
-        self.failed_send = None;
+        self.recorder.failed_send = None;
         self.transmit_next(radio);
     }
 }

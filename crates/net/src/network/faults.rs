@@ -1,49 +1,40 @@
 //! The effects of faults, and packets that a cut link does not carry.
 
-use driftway_base::{Signal, SignalKind};
+use driftway_base::{DropReason, Signal, SignalKind};
 use driftway_link::QueuePosition;
-use driftway_route::DropReason as RouteDrop;
 use driftway_route::feedback::{SchemeName, UndeliverablePacket};
 use driftway_scenario::PartitionSignal;
 use driftway_wire::Packet;
 
-use super::Network;
+use super::schedule::Timer;
 use super::task::Task;
-use crate::drop_reason::PacketDropReason;
+use super::{Network, OPAQUE_STREAM};
 use crate::event::Event;
-use crate::output::Output;
+use crate::interface::{Interface, LinkEnd, Place};
 use crate::wired::faults::{FaultAction, PartitionNotification};
-use crate::wired::link_end::LinkEnd;
 
 impl Network {
     pub(super) fn schedule_fault(&mut self, number: usize) {
-        if let Some(at) = self.active_faults[number].next_instant() {
-            self.wakeups.schedule(number as u32, at);
+        if let Some(at) = self.faults.next_instant(number) {
+            self.schedule.schedule(Timer::Fault(number), at);
         }
     }
 
     /// Handles the wake-up of a fault.
     pub(super) fn on_fault(&mut self, number: usize) {
-        let mut actions = std::mem::take(&mut self.new_actions);
-        let fault = &mut self.active_faults[number];
-        fault.fire(self.now, &mut actions);
-        let kind = fault.kind();
-        self.plan_actions(kind, &mut actions);
-        self.new_actions = actions;
+        let planned = self.faults.fire(number, self.now);
+        self.add_planned_actions(planned);
         self.schedule_fault(number);
     }
 
-    /// Plans actions of a fault of this kind before those that are already planned.
-    fn plan_actions(&mut self, kind: &'static str, actions: &mut Vec<FaultAction>) {
-        for action in actions.drain(..).rev() {
-            self.fault_actions.push((kind, action));
-            self.tasks.push(Task::ApplyFaultAction);
-        }
+    /// Adds tasks for this number of planned actions.
+    fn add_planned_actions(&mut self, planned: usize) {
+        self.work.tasks.extend(std::iter::repeat_n(Task::ApplyFaultAction, planned));
     }
 
     /// Applies the next planned action of a fault.
     pub(super) fn apply_next_action(&mut self) {
-        if let Some((kind, action)) = self.fault_actions.pop() {
+        if let Some((kind, action)) = self.faults.next_action() {
             self.apply_action(kind, action);
         }
     }
@@ -52,49 +43,49 @@ impl Network {
         let now = self.now;
         match action {
             FaultAction::Cut { link, queue, seen } => {
-                self.cut_counts[link] += 1;
-                self.links[link].partition(now, queue);
+                let is_first = self.wires.count_cut(link);
+                self.wires.links[link].partition(now, queue);
                 self.report_fault(kind, link, true);
-                if seen && self.cut_counts[link] == 1 {
+                if seen && is_first {
                     self.signal_link_ends(link, SignalKind::LinkDown);
                 }
-                self.tasks.push(Task::MarkLinkReady { link });
+                self.work.tasks.push(Task::MarkLinkReady { link });
             }
             FaultAction::SignalFading { link, lead } => {
-                if self.cut_counts[link] == 0 {
+                if !self.wires.is_cut(link) {
                     self.signal_link_ends(link, SignalKind::LinkFading { expected_lifetime: lead });
                 }
             }
             FaultAction::Heal { link, signal_ends } => {
-                self.cut_counts[link] -= 1;
+                let is_last = self.wires.count_heal(link);
                 self.report_fault(kind, link, false);
-                self.tasks.push(Task::MarkLinkReady { link });
-                if self.cut_counts[link] == 0 {
-                    self.links[link].heal(now);
+                self.work.tasks.push(Task::MarkLinkReady { link });
+                if is_last {
+                    self.wires.links[link].heal(now);
                     self.on_link_restored(link);
                     if signal_ends {
                         self.signal_link_ends(link, SignalKind::LinkUp);
                     }
-                    self.tasks.push(Task::AfterHeal { link });
+                    self.work.tasks.push(Task::AfterHeal { link });
                 }
             }
             FaultAction::MoveToFront { link, side, frames } => {
-                self.links[link].move_next_to_front(side, frames);
+                self.wires.links[link].move_next_to_front(side, frames);
                 self.report_fault(kind, link, true);
             }
             FaultAction::Reverse { link, side, frames, max_wait } => {
-                self.links[link].reverse_next(now, side, frames, max_wait);
+                self.wires.links[link].reverse_next(now, side, frames, max_wait);
                 self.report_fault(kind, link, true);
-                self.ready_links.push_back(link);
+                self.work.ready_links.push_back(link);
             }
             FaultAction::CrossTraffic { link, side, bytes } => {
                 self.send_cross_traffic(link, side, bytes);
             }
-            FaultAction::Rate { link, rate } => self.links[link].set_rate(now, rate),
-            FaultAction::Delay { link, delay } => self.links[link].set_delay(now, delay),
+            FaultAction::Rate { link, rate } => self.wires.links[link].set_rate(now, rate),
+            FaultAction::Delay { link, delay } => self.wires.links[link].set_delay(now, delay),
             FaultAction::Flood { link, side, begins, marks } => {
                 if marks {
-                    self.links[link].force_marks(side, begins);
+                    self.wires.links[link].force_marks(side, begins);
                 }
                 self.report_fault(kind, link, begins);
             }
@@ -123,14 +114,8 @@ impl Network {
 
     /// Applies the changes that follow the end of a link's cut.
     pub(super) fn after_heal(&mut self, link: usize) {
-        let mut actions = std::mem::take(&mut self.new_actions);
-        for number in (0..self.active_faults.len()).rev() {
-            let fault = &mut self.active_faults[number];
-            fault.on_healed(link, &mut actions);
-            let kind = fault.kind();
-            self.plan_actions(kind, &mut actions);
-        }
-        self.new_actions = actions;
+        let planned = self.faults.on_healed(link);
+        self.add_planned_actions(planned);
     }
 
     fn report_fault(&mut self, kind: &'static str, link: usize, begins: bool) {
@@ -138,16 +123,16 @@ impl Network {
     }
 
     fn report(&mut self, kind: &'static str, place: usize, begins: bool) {
-        self.events.push_back(Event::Fault { kind, place: place as u32, begins });
+        self.recorder.push(Event::Fault { kind, place: place as u32, begins });
     }
 
     fn has_radio_on(&self, node: usize) -> bool {
-        self.nodes[node].radios.iter().any(|radio| self.radios[*radio].down_count == 0)
+        self.nodes[node].radios.iter().any(|radio| self.medium.is_on(*radio))
     }
 
     /// Signals a change of its radio to a node's host.
     fn signal_radio(&mut self, node: usize, kind: SignalKind) {
-        self.outputs.push_back(Output::Signal { node, signal: Signal::new(kind) });
+        self.work.signal(node, Signal::new(kind));
     }
 
     /// Switches the radios of a node off. What the node sends over the air waits in their queues, or
@@ -155,16 +140,18 @@ impl Network {
     fn switch_radios_off(&mut self, node: usize, drops_queue: bool) {
         for n in 0..self.nodes[node].radios.len() {
             let radio = self.nodes[node].radios[n];
-            let of = &mut self.radios[radio];
+            let of = &mut self.medium.radios[radio];
             of.down_count += 1;
             if of.down_count > 1 {
                 continue;
             }
             let (air, station) = (of.air, of.station);
-            self.airs[air].mac.set_enabled(self.now, station, false);
+            self.medium.airs[air].mac.set_enabled(self.now, station, false);
             self.schedule_air(air);
-            while drops_queue && let Some(item) = self.radios[radio].queue.dequeue(self.now) {
-                self.drop_on_air(node, item.id, item.next_hop, PacketDropReason::Partition);
+            while drops_queue && let Some(item) = self.medium.radios[radio].queue.dequeue(self.now)
+            {
+                let at = Place::Interface(Interface::Radio(radio), item.next_hop);
+                self.drop(at, item.id, DropReason::Partition);
             }
         }
     }
@@ -172,11 +159,11 @@ impl Network {
     fn switch_radios_on(&mut self, node: usize) {
         for n in 0..self.nodes[node].radios.len() {
             let radio = self.nodes[node].radios[n];
-            let of = &mut self.radios[radio];
+            let of = &mut self.medium.radios[radio];
             of.down_count -= 1;
             if of.down_count == 0 {
                 let (air, station) = (of.air, of.station);
-                self.airs[air].mac.set_enabled(self.now, station, true);
+                self.medium.airs[air].mac.set_enabled(self.now, station, true);
                 self.transmit_next(radio);
                 self.schedule_air(air);
             }
@@ -185,7 +172,7 @@ impl Network {
 
     /// Handles a packet that was on a link or queued for it when it was cut.
     pub(super) fn on_packet_cut(&mut self, link_end: LinkEnd, packet: &Packet) {
-        let signal = self.active_faults.iter().find_map(|fault| fault.cut_signal(link_end.link));
+        let signal = self.faults.cut_signal(link_end.link);
         if signal == Some(PartitionSignal::Rfn) && self.on_route_failed(link_end, packet) {
             self.report_loss_on_link(link_end, packet);
         }
@@ -194,8 +181,7 @@ impl Network {
     /// Handles a packet for a link that is cut: its router may send a notification.
     pub(super) fn on_packet_refused(&mut self, link_end: LinkEnd, id: u32, place: QueuePosition) {
         let link = link_end.link;
-        let notification =
-            self.active_faults.iter_mut().find_map(|fault| fault.draw_notification(link));
+        let notification = self.faults.draw_notification(link);
         let node = self.topology.node_of(link_end);
         if notification == Some(PartitionNotification::RouteFailure)
             && let Some(packet) = self.packets.get(id).map(|routed| routed.packet)
@@ -203,7 +189,10 @@ impl Network {
         {
             return self.forward(node, id, place);
         }
-        let Some(packet) = self.drop_on_link(link, id, PacketDropReason::Unreachable) else {
+        let at = Place::Interface(Interface::Wire(link_end), None);
+        let dropped = self.drop(at, id, DropReason::Unreachable);
+        // An error could not quote what is not known.
+        let Some(packet) = dropped.filter(|lost| lost.payload().stream != OPAQUE_STREAM) else {
             return;
         };
         if let Some(PartitionNotification::MessageLost | PartitionNotification::HostUnreachable) =
@@ -211,7 +200,7 @@ impl Network {
         {
             let lost = UndeliverablePacket {
                 packet: &packet,
-                reason: RouteDrop::LinkFailure,
+                reason: DropReason::LinkFailure,
                 link: None,
                 packet_id: None,
             };

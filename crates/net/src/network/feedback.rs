@@ -1,16 +1,14 @@
 //! Route failure feedback: the messages that a node sends about packets that it could not deliver, and
 //! the reports of its routing about routes of its own host.
 
-use driftway_base::{FailedLink, Ipv4Addr, Signal, SignalDetails, SignalKind};
+use driftway_base::{DropReason, FailedLink, Ipv4Addr, Signal, SignalDetails, SignalKind};
 use driftway_link::QueuePosition;
-use driftway_route::DropReason;
 use driftway_route::feedback::{FeedbackOutput, NextHop, Scheme, UndeliverablePacket};
 use driftway_wire::Packet;
 
 use super::task::Task;
 use super::{Network, OPAQUE_STREAM};
 use crate::addresses::{address, node_at};
-use crate::output::Output;
 
 impl Network {
     /// Handles a packet that routing or a link layer of a node could not deliver. If the reason
@@ -40,7 +38,7 @@ impl Network {
             let lost = UndeliverablePacket { packet, reason, link, packet_id: None };
             feedback.on_undeliverable(self.now, &lost);
         }
-        self.tasks.push(Task::DrainFeedback { node });
+        self.work.tasks.push(Task::DrainFeedback { node });
     }
 
     /// Handles the output of a node's feedback: sends its messages, passes its signals to the host,
@@ -52,13 +50,13 @@ impl Network {
                     let lost = self.draw_notice_loss(&message);
                     self.send_notice(node, message, lost);
                     // What was reported to a gateway.
-                    if self.splitting_gateway == Some(node) && !self.outputs.is_empty() {
-                        return self.tasks.push(Task::DrainFeedback { node });
+                    if self.gateways.splitting == Some(node) && !self.work.outputs.is_empty() {
+                        return self.work.tasks.push(Task::DrainFeedback { node });
                     }
                 }
                 FeedbackOutput::Signal(signal) => {
-                    self.outputs.push_back(Output::Signal { node, signal });
-                    return self.tasks.push(Task::DrainFeedback { node });
+                    self.work.signal(node, signal);
+                    return self.work.tasks.push(Task::DrainFeedback { node });
                 }
                 // Every restored wire is reported.
                 FeedbackOutput::Watch(to) => {
@@ -76,14 +74,14 @@ impl Network {
     /// Handles the loss of a node's route to a destination of its host.
     pub(super) fn on_route_lost(&mut self, node: usize, to: Ipv4Addr) {
         self.nodes[node].feedback.on_route_lost(self.now, to);
-        self.tasks.push(Task::DrainFeedback { node });
+        self.work.tasks.push(Task::DrainFeedback { node });
     }
 
     /// Handles the start of a route discovery for a destination of a node's host.
     pub(super) fn on_discovery_started(&mut self, node: usize, to: Ipv4Addr) {
         self.nodes[node].feedback.on_discovery_started(self.now, to);
-        self.tasks.push(Task::SignalDiscovery { node, to });
-        self.tasks.push(Task::DrainFeedback { node });
+        self.work.tasks.push(Task::SignalDiscovery { node, to });
+        self.work.tasks.push(Task::DrainFeedback { node });
     }
 
     pub(super) fn signal_discovery(&mut self, node: usize, to: Ipv4Addr) {
@@ -92,7 +90,7 @@ impl Network {
 
     /// Handles a new route to a destination of a node's host.
     pub(super) fn on_route_found(&mut self, node: usize, to: Ipv4Addr) {
-        self.tasks.push(Task::RestoreRoute { node, to });
+        self.work.tasks.push(Task::RestoreRoute { node, to });
         self.on_peer_found(node, to);
     }
 
@@ -103,19 +101,20 @@ impl Network {
         if let Some(next_hop) = next_hop {
             feedback.on_next_hop_restored(next_hop);
         }
-        self.tasks.push(Task::DrainFeedback { node });
+        self.work.tasks.push(Task::DrainFeedback { node });
     }
 
     /// Passes a signal about a destination to a node's host.
     pub(super) fn signal_destination(&mut self, node: usize, to: Ipv4Addr, kind: SignalKind) {
         let details = SignalDetails { destination: Some(to), ..SignalDetails::default() };
-        self.outputs.push_back(Output::Signal { node, signal: Signal { kind, details } });
+        self.work.signal(node, Signal { kind, details });
     }
 
     /// Returns the feedback's number of the next hop over the air to a destination: routing has at
     /// most one. Numbers of wires are even and odd numbers below twice the number of links.
     fn feedback_next_hop(&self, to: Ipv4Addr) -> Option<NextHop> {
-        node_at(to, self.nodes.len()).map(|node| NextHop((2 * self.links.len() + node) as u32))
+        node_at(to, self.nodes.len())
+            .map(|node| NextHop((2 * self.wires.links.len() + node) as u32))
     }
 }
 
@@ -153,7 +152,7 @@ mod test {
         let scenario = Scenario::parse("three.toml", &text, &[]).unwrap();
         let mut network = Network::build(&scenario, 1, 1).unwrap();
         (0..count).for_each(|_| network.on_packet_given_up(1, packet, reason, None));
-        while let Some(task) = network.tasks.pop() {
+        while let Some(task) = network.work.tasks.pop() {
             network.run_task(task);
         }
         let routing = network.nodes[1].routing.as_mut().unwrap();
@@ -206,7 +205,9 @@ mod test {
         }
         assert_eq!(answer("none", DropReason::TimeToLive), None);
         // RFC 4728 §4.2: no message is sent. For an unconfirmed packet the outcome is unknown.
-        for reason in [DropReason::BufferFull, DropReason::BufferTimeout, DropReason::Unconfirmed] {
+        for reason in
+            [DropReason::SendBufferFull, DropReason::SendBufferTimeout, DropReason::Unconfirmed]
+        {
             assert_eq!(answer("icmp-unreachable", reason), None);
         }
     }

@@ -5,7 +5,6 @@ use driftway_wire::{Body, Packet};
 
 use super::Network;
 use crate::addresses::address;
-use crate::digest::DELIVERED;
 use crate::output::Output;
 
 /// The protocol number of TCP.
@@ -38,17 +37,10 @@ impl Network {
         one != own && other != own && self.uses_air(node, one) != self.uses_air(node, other)
     }
 
-    /// Ends a packet at the gateway, which takes it in place of the destination.
-    pub(super) fn intercept(&mut self, node: usize, from_air: bool, packet: &Packet) {
-        self.digest.add_packet(self.now, node as u32, DELIVERED, packet);
-        self.record_delivery(node, packet);
-        self.outputs.push_back(Output::Intercepted { node, from_air, packet: *packet });
-    }
-
     /// Reports an error of the gateway's own node about a packet that the gateway has sent in the name of
     /// another: it is not sent to that other one.
     pub(super) fn report_to_gateway(&mut self, node: usize, message: &Packet) {
         let from_air = self.uses_air(node, message.ip.source);
-        self.outputs.push_back(Output::Intercepted { node, from_air, packet: *message });
+        self.work.outputs.push_back(Output::Intercepted { node, from_air, packet: *message });
     }
 }

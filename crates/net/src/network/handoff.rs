@@ -8,9 +8,9 @@ impl Network {
     /// Handles a packet that has come to a node over the air.
     #[inline]
     pub(super) fn on_heard_at_gateway(&mut self, node: usize, source: Ipv4Addr) {
-        if self.gateways.is_some()
+        if self.gateways.choice.is_some()
             && let Some(from) = self.topology.node_at(source)
-            && self.gateways.as_mut().is_some_and(|gateways| gateways.on_heard(node, from))
+            && self.gateways.choice.as_mut().is_some_and(|gateways| gateways.on_heard(node, from))
         {
             self.update_gateways(from);
         }
@@ -19,9 +19,9 @@ impl Network {
     /// Handles the loss of a node's way over the air to a destination.
     #[inline]
     pub(super) fn on_lost_at_gateway(&mut self, node: usize, destination: Ipv4Addr) {
-        if self.gateways.is_some()
+        if self.gateways.choice.is_some()
             && let Some(to) = self.topology.node_at(destination)
-            && self.gateways.as_mut().is_some_and(|gateways| gateways.on_lost(node, to))
+            && self.gateways.choice.as_mut().is_some_and(|gateways| gateways.on_lost(node, to))
         {
             self.update_gateways(to);
         }
@@ -29,7 +29,7 @@ impl Network {
 
     /// Updates the routes over wires to a node on the air.
     fn update_gateways(&mut self, to: usize) {
-        let Some(gateways) = &self.gateways else { return };
+        let Some(gateways) = &self.gateways.choice else { return };
         for (node, gateway) in gateways.routes(to) {
             self.topology.set_gateway(node, to, gateway);
         }

@@ -12,14 +12,14 @@ impl Network {
     /// Records a frame that a node received from a neighbour.
     #[inline]
     pub(super) fn on_neighbour_heard(&mut self, node: usize, from: u32) {
-        if self.neighbour_signals.is_some() {
+        if self.medium.neighbour_signals.is_some() {
             self.record_signal(node, from);
         }
     }
 
     fn record_signal(&mut self, node: usize, from: u32) {
         let power = self.receive_power(from as usize, node as u32);
-        let Some(powers) = &mut self.neighbour_signals else { return };
+        let Some(powers) = &mut self.medium.neighbour_signals else { return };
         powers.on_signal(self.now, node as u32, from, power);
         let Some(power) = powers.received_power(node as u32, from) else { return };
         let heard = &mut self.nodes[node];
@@ -27,7 +27,7 @@ impl Network {
             routing.on_received_power(address(from as usize), power);
         }
         for radio in &heard.radios {
-            if let Some(retry) = &mut self.radios[*radio].link_retry {
+            if let Some(retry) = &mut self.medium.radios[*radio].link_retry {
                 retry.on_heard(address(from as usize), power);
             }
         }
@@ -36,7 +36,7 @@ impl Network {
 
     /// Signals to a node's host that a next hop is reachable, or that its signal is fading.
     fn on_next_hop_heard(&mut self, node: usize, from: u32, power: ReceivedPower) {
-        let Some(monitor) = &mut self.link_monitor else { return };
+        let Some(monitor) = &mut self.medium.link_monitor else { return };
         let (within, lifetime) = (monitor.lead, power.expected_lifetime());
         let ends_in = |span| lifetime.is_some_and(|lifetime| lifetime <= span);
         let changed = monitor.update_state(node, from, |link| match link {
@@ -46,7 +46,7 @@ impl Network {
             _ => LinkState::Up,
         });
         let powers = monitor.destinations_via(node, from);
-        self.outputs.extend(powers.map(|to| Output::NextHopPower { node, to, power }));
+        self.work.outputs.extend(powers.map(|to| Output::NextHopPower { node, to, power }));
         for (to, link) in changed {
             let kind = match (link, lifetime) {
                 (LinkState::Fading, Some(expected_lifetime)) => {
@@ -60,7 +60,7 @@ impl Network {
 
     /// Signals to a node's host that a next hop was reached by a frame.
     pub(super) fn on_neighbour_reached(&mut self, node: usize, neighbour: u32) {
-        let Some(monitor) = &mut self.link_monitor else { return };
+        let Some(monitor) = &mut self.medium.link_monitor else { return };
         let changed = monitor.update_state(node, neighbour, |link| match link {
             LinkState::Down => LinkState::Up,
             other => other,
@@ -72,7 +72,7 @@ impl Network {
 
     /// Signals to a node's host that the link to a neighbour has failed.
     pub(super) fn on_neighbour_lost(&mut self, node: usize, neighbour: u32) {
-        let Some(monitor) = &mut self.link_monitor else { return };
+        let Some(monitor) = &mut self.medium.link_monitor else { return };
         for (to, _) in monitor.update_state(node, neighbour, |_| LinkState::Down) {
             self.signal_link_state(node, neighbour, to, SignalKind::LinkDown);
         }
@@ -80,7 +80,7 @@ impl Network {
 
     /// Records the next hop of a packet of a node's own host.
     pub(super) fn on_host_packet_sent(&mut self, node: usize, to: Ipv4Addr, neighbour: u32) {
-        if let Some(monitor) = &mut self.link_monitor {
+        if let Some(monitor) = &mut self.medium.link_monitor {
             monitor.on_sent(node, to, neighbour);
         }
     }
@@ -91,6 +91,6 @@ impl Network {
             failed_link: Some(link_of(node, neighbour)),
             ..SignalDetails::default()
         };
-        self.outputs.push_back(Output::Signal { node, signal: Signal { kind, details } });
+        self.work.signal(node, Signal { kind, details });
     }
 }

@@ -1,14 +1,15 @@
 //! Inspection: what can be seen of a network without changing it.
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
-use driftway_link::{Arp, PathLink, Side};
+use driftway_link::{PathLink, Side};
 use driftway_radio::dcf::Counters;
 use driftway_route::RouteStats;
 use driftway_route::feedback::{Feedback, Scheme};
 
-use super::{Network, TimerCounts};
+use super::schedule::Timer;
+use super::{Air, Network, TimerCounts};
 use crate::addresses::{address, node_at};
-use crate::air::accounting::RoutingCounters;
+use crate::air::counters::RoutingCounters;
 use crate::digest::Digest;
 
 impl Network {
@@ -37,26 +38,23 @@ impl Network {
     /// Returns true for the timer of an air, with which frames end.
     #[inline]
     pub fn is_of_air(&self, timer: u32) -> bool {
-        let first = self.active_faults.len() + self.links.len();
-        (first..first + self.airs.len()).contains(&(timer as usize))
+        matches!(self.schedule.timer(timer), Timer::Air(_))
     }
 
     /// Returns the number of timers.
     #[inline]
     pub fn timer_counts(&self) -> TimerCounts {
-        let nodes = if self.airs.is_empty() { 0 } else { self.nodes.len() };
-        let network = self.links.len() + self.airs.len() + nodes;
-        TimerCounts { faults: self.active_faults.len(), network }
+        self.schedule.timer_counts()
     }
 
     /// Returns the links: of a path the hops of the chain first, then those of the parallel routes.
     pub fn links(&self) -> &[PathLink] {
-        &self.links
+        &self.wires.links
     }
 
     /// Returns the number of a node's interfaces: ends of links, and radios.
     pub fn interface_count(&self, node: usize) -> usize {
-        let ends = (0..self.links.len())
+        let ends = (0..self.wires.links.len())
             .flat_map(|link| [Side::A, Side::B].map(|side| self.topology.across(link, side)));
         ends.filter(|at| *at == node).count() + self.nodes.get(node).map_or(0, |n| n.radios.len())
     }
@@ -64,7 +62,7 @@ impl Network {
     /// Returns true if some node has a radio.
     #[inline]
     pub fn has_radios(&self) -> bool {
-        !self.airs.is_empty()
+        !self.medium.is_empty()
     }
 
     /// Returns true if the network can deliver a packet twice: a link layer that misses an ACK returns
@@ -74,14 +72,14 @@ impl Network {
         self.has_radios()
     }
 
-    /// Returns true if frames are recorded when all events are: TDMA has no records.
-    pub fn records_frames(&self) -> bool {
-        self.airs.iter().any(|air| air.mac.is_recording())
+    /// Returns the number of airs whose frames are recorded when all events are: TDMA has no records.
+    pub fn recorded_airs(&self) -> usize {
+        self.medium.airs.iter().filter(|air| air.mac.is_recording()).count()
     }
 
-    /// Returns the duration of the preamble of the first air's frames; zero without an air.
-    pub fn preamble(&self) -> Duration {
-        self.airs.first().map_or(Duration::ZERO, |air| air.mac.preamble())
+    /// Returns the duration of the preamble of an air's frames; zero without that air.
+    pub fn preamble(&self, air: usize) -> Duration {
+        self.medium.airs.get(air).map_or(Duration::ZERO, |air| air.mac.preamble())
     }
 
     /// Returns the digest of what became of all packets.
@@ -96,25 +94,23 @@ impl Network {
 
     /// Returns the number of packets that queues of links and radios have marked.
     pub fn marks(&self) -> u64 {
-        let of_link = |link: &PathLink| {
-            [Side::A, Side::B].map(|side| link.counters(side).queue.marks).into_iter().sum::<u64>()
-        };
-        let of_radios = self.radios.iter().map(|radio| radio.queue.counters().marks);
-        self.links.iter().map(of_link).chain(of_radios).sum()
+        let of_radios = self.medium.radios.iter().map(|radio| radio.queue.counters().marks);
+        self.wires.marks() + of_radios.sum::<u64>()
     }
 
     /// Returns the number of packets in the queues of a node.
     pub fn queue_length(&self, node: usize) -> usize {
         let wires = self.topology.link_ends(node);
-        let wired: usize = wires.map(|end| self.links[end.link].queue_len(end.side)).sum();
+        let wired: usize = wires.map(|end| self.wires.queue_len(end)).sum();
         let radios = self.nodes[node].radios.iter();
-        wired + radios.map(|radio| self.radios[*radio].queue.len()).sum::<usize>()
+        wired + radios.map(|radio| self.medium.radios[*radio].queue.len()).sum::<usize>()
     }
 
-    /// Returns the position of a node (m); `None` without a radio.
-    pub fn position(&mut self, node: usize) -> Option<(f64, f64)> {
-        let radio = &self.radios[*self.nodes[node].radios.first()?];
-        Some(self.airs[radio.air].mac.position(radio.station, self.now))
+    /// Returns the position of a node (m) at a time that is neither before the last wake-up nor after the
+    /// next one; `None` without a radio.
+    pub fn position(&mut self, node: usize, at: Instant) -> Option<(f64, f64)> {
+        let radio = &self.medium.radios[*self.nodes[node].radios.first()?];
+        Some(self.medium.airs[radio.air].mac.position(radio.station, at))
     }
 
     /// Returns the route from one node to another by the present routes, tables or caches, both ends
@@ -174,7 +170,7 @@ impl Network {
 
     /// Returns the counters of routing over the air.
     pub fn routing_counters(&self) -> RoutingCounters {
-        self.accounting.counters
+        self.counters
     }
 
     /// Returns the counters of each node's routing protocol.
@@ -184,7 +180,7 @@ impl Network {
 
     /// Returns the counters of all MAC layers together.
     pub fn mac_counters(&self) -> Counters {
-        self.airs.iter().fold(Counters::default(), |mut sum, air| {
+        self.medium.airs.iter().fold(Counters::default(), |mut sum, air| {
             sum += air.mac.total_counters();
             sum
         })
@@ -192,7 +188,7 @@ impl Network {
 
     /// Returns the number of events that MAC layers have handled.
     pub fn mac_events(&self) -> u64 {
-        self.airs.iter().map(|air| air.mac.events_handled()).sum()
+        self.medium.airs.iter().map(|air| air.mac.events_handled()).sum()
     }
 
     /// Checks that each packet was delivered, dropped for a reason, or is held by the network.
@@ -200,47 +196,46 @@ impl Network {
     /// # Errors
     /// Describes the difference, which is a bug in driftway.
     pub fn check_conservation(&self) -> Result<(), String> {
-        self.packets.check_conservation(self.packets_held())?;
-        let kept = self.nodes.iter().filter_map(|node| node.routing.as_ref());
-        let kept: usize = kept.map(|routing| routing.buffered_packets()).sum();
-        self.accounting.check_conservation(kept as u64)
+        let routing = self.nodes.iter().filter_map(|node| node.routing.as_ref());
+        let routed: usize = routing.map(|routing| routing.buffered_packets()).sum();
+        self.packets.check_conservation(self.packets_held(), routed as u64)
     }
 
     /// Returns the number of packets with a handle: on links, buffered by routers, from a node to
     /// itself, and at radios.
     fn packets_held(&self) -> u64 {
-        let on_links: usize = self.links.iter().map(PathLink::frames_in_transit).sum();
+        let on_links = self.wires.in_transit();
         let kept: usize = self.nodes.iter().map(|node| node.feedback.buffered_packets()).sum();
-        let at_radios = self.radios.iter().map(|radio| {
-            let held = radio.arp.as_ref().map_or(0, |arp| Arp::pending_packets(arp).count());
-            let sending = self.airs[radio.air].mac.has_packet(radio.station);
-            radio.queue.len() + radio.queue_arrivals.len() + held + usize::from(sending)
-        });
-        (on_links + kept + self.local_deliveries.len() + at_radios.sum::<usize>()) as u64
+        let local = self.work.local_deliveries.len();
+        (on_links + kept + local + self.medium.packets_held()) as u64
     }
 
-    /// Returns the first air that both nodes are on, with their stations.
-    fn common_air(&self, from: usize, to: u32) -> Option<(usize, u32, u32)> {
-        let radios = self.nodes.get(from)?.radios.iter();
-        radios.map(|radio| &self.radios[*radio]).find_map(|radio| {
-            Some((radio.air, radio.station, self.airs[radio.air].station_of(to)?))
+    /// Returns the airs that both nodes are on, with their stations.
+    fn common_airs(&self, from: usize, to: u32) -> impl Iterator<Item = (usize, u32, u32)> {
+        let radios = self.nodes.get(from).map_or(&[][..], |node| &node.radios);
+        self.medium.common_with(radios, to).map(|(radio, to)| {
+            let radio = &self.medium.radios[radio];
+            (radio.air, radio.station, to)
         })
     }
 
     /// Returns true if node `to` can decode what node `from` sends at their present positions: a
     /// radio that is down is in range of none.
     pub(super) fn in_range(&mut self, from: usize, to: u32) -> bool {
-        let Some((air, from, to)) = self.common_air(from, to) else { return false };
-        let is_down = |station: u32| {
-            let radio = self.airs[air].radios[station as usize];
-            self.radios[radio].down_count > 0
-        };
-        !is_down(from) && !is_down(to) && self.airs[air].mac.in_range(self.now, from, to)
+        for number in 0..self.common_airs(from, to).count() {
+            let Some((air, from, to)) = self.common_airs(from, to).nth(number) else { continue };
+            let Air { mac, radios, .. } = &mut self.medium.airs[air];
+            let is_on = |station: u32| self.medium.radios[radios[station as usize]].down_count == 0;
+            if is_on(from) && is_on(to) && mac.in_range(self.now, from, to) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Returns the power at which node `to` receives node `from` at their present positions (W).
     pub(super) fn receive_power(&mut self, from: usize, to: u32) -> f64 {
-        let Some((air, from, to)) = self.common_air(from, to) else { return 0.0 };
-        self.airs[air].mac.receive_power(self.now, from, to)
+        let Some((air, from, to)) = self.common_airs(from, to).next() else { return 0.0 };
+        self.medium.airs[air].mac.receive_power(self.now, from, to)
     }
 }

@@ -12,7 +12,7 @@ impl Network {
     /// Decides about a packet that a link layer failed to send. If the neighbour seems to be in range,
     /// the link layer gets the packet again, ahead of the queue.
     pub(super) fn retry_link(&mut self, radio: usize, id: u32, to: u32) -> bool {
-        let of = &mut self.radios[radio];
+        let of = &mut self.medium.radios[radio];
         let Some(retry) = &mut of.link_retry else { return false };
         let Some(packet) = self.packets.get(id).filter(|packet| !is_arp(packet)).copied() else {
             return false;
@@ -22,9 +22,9 @@ impl Network {
             return false;
         }
         let in_range = self.in_range(node, to);
-        self.accounting.counters.link_retries += 1;
-        self.accounting.counters.vain_link_retries += u64::from(!in_range);
-        self.record(|| Event::LinkRetried { node, to, packet, in_range });
+        self.counters.link_retries += 1;
+        self.counters.vain_link_retries += u64::from(!in_range);
+        self.recorder.record(|| Event::LinkRetried { node, to, packet, in_range });
         self.transmit(radio, OutgoingPacket { id, to: Some(to), bytes: packet.len() });
         true
     }
@@ -33,13 +33,13 @@ impl Network {
     /// it.
     pub(super) fn on_frame_sent(&mut self, radio: usize, to: Option<u32>) {
         if let Some(to) = to {
-            self.on_neighbour_reached(self.radios[radio].node, to);
+            self.on_neighbour_reached(self.medium.radios[radio].node, to);
         }
-        let of = &mut self.radios[radio];
+        let of = &mut self.medium.radios[radio];
         let Some(retry) = &mut of.link_retry else { return };
-        self.accounting.counters.link_retries_sent += u64::from(retry.on_sent());
+        self.counters.link_retries_sent += u64::from(retry.on_sent());
         if let Some(to) = to {
-            self.on_neighbour_heard(self.radios[radio].node, to);
+            self.on_neighbour_heard(self.medium.radios[radio].node, to);
         }
     }
 }

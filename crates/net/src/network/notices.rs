@@ -1,8 +1,7 @@
 //! Feedback about wires: ICMP, and the stateful routers of chandran-1998 (RFN and RRN).
 
-use driftway_base::{FailedLink, Ipv4Addr, Signal, SignalDetails, SignalKind};
+use driftway_base::{DropReason, FailedLink, Ipv4Addr, Signal, SignalDetails, SignalKind};
 use driftway_link::{QueuePosition, Side};
-use driftway_route::DropReason;
 use driftway_route::feedback::{
     FeedbackOutput, NextHop, NoticeAction, Scheme, SchemeName, UndeliverableOutcome,
     UndeliverablePacket,
@@ -11,10 +10,7 @@ use driftway_wire::{Body, IcmpMessage, Packet};
 
 use super::{CROSS_TRAFFIC_STREAM, Network};
 use crate::addresses::address;
-use crate::drop_reason::PacketDropReason;
-use crate::output::Output;
-use crate::wired::faults::ActiveFault;
-use crate::wired::link_end::LinkEnd;
+use crate::interface::{LinkEnd, Place};
 
 /// Returns the number of a node's side of a link, as its feedback counts next hops.
 pub(super) const fn next_hop_of(link_end: LinkEnd) -> NextHop {
@@ -49,11 +45,11 @@ impl Network {
         if let Some(goal) = self.topology.node_at(about) {
             self.next_hops.extend(self.topology.candidate_links(node, goal).map(next_hop_of));
         }
-        self.ready_feedback.push_back(node);
+        self.work.ready_feedback.push_back(node);
         let feedback = &mut self.nodes[node].feedback;
         let action = feedback.on_notice(self.now, &packet, next_hop_of(over), &self.next_hops);
         if action == NoticeAction::Discard {
-            self.drop_at_node(node, id, PacketDropReason::NoticeDiscarded);
+            self.drop(Place::Node(node), id, DropReason::NoticeDiscarded);
         }
         action == NoticeAction::Forward
     }
@@ -90,14 +86,14 @@ impl Network {
                 now,
                 &UndeliverablePacket { packet, reason, link: None, packet_id: None },
             );
-            self.ready_feedback.push_back(node);
+            self.work.ready_feedback.push_back(node);
         }
     }
 
     /// Handles a packet for which a router knows no usable route.
     pub(super) fn on_no_route(&mut self, node: usize, id: u32) {
         let Some(packet) = self.packets.get(id).map(|routed| routed.packet) else { return };
-        self.ready_feedback.push_back(node);
+        self.work.ready_feedback.push_back(node);
         let lost = UndeliverablePacket {
             packet: &packet,
             reason: DropReason::NoRoute,
@@ -109,10 +105,10 @@ impl Network {
         {
             UndeliverableOutcome::Buffered => {}
             UndeliverableOutcome::Dropped => {
-                self.drop_at_node(node, id, PacketDropReason::Unreachable);
+                self.drop(Place::Node(node), id, DropReason::Unreachable);
             }
             UndeliverableOutcome::Overflow => {
-                self.drop_at_node(node, id, PacketDropReason::RouterBuffer);
+                self.drop(Place::Node(node), id, DropReason::RouterBuffer);
             }
         }
     }
@@ -123,7 +119,7 @@ impl Network {
             let link_end = LinkEnd { link, side };
             let node = self.topology.node_of(link_end);
             self.nodes[node].feedback.on_next_hop_restored(next_hop_of(link_end));
-            self.ready_feedback.push_back(node);
+            self.work.ready_feedback.push_back(node);
         }
     }
 
@@ -134,7 +130,7 @@ impl Network {
             let there = self.topology.across(link, side);
             let failed_link = Some(FailedLink { from: address(node), to: address(there) });
             let details = SignalDetails { failed_link, ..SignalDetails::default() };
-            self.outputs.push_back(Output::Signal { node, signal: Signal { kind, details } });
+            self.work.signal(node, Signal { kind, details });
         }
     }
 
@@ -150,13 +146,13 @@ impl Network {
 
     /// Sends a message of a node's feedback, or drops it where it is generated.
     pub(super) fn send_notice(&mut self, node: usize, mut message: Packet, lost: bool) {
-        if self.splitting_gateway == Some(node) && !lost && self.intercepts(node, &message) {
+        if self.gateways.splitting == Some(node) && !lost && self.intercepts(node, &message) {
             return self.report_to_gateway(node, &message);
         }
         self.identify(node, &mut message);
         if lost {
-            let id = self.packets.insert_plain(&message);
-            self.drop_at_node(node, id, PacketDropReason::SignalLoss);
+            let id = self.packets.insert(&message);
+            self.drop(Place::Node(node), id, DropReason::SignalLoss);
         } else {
             self.send_numbered(node, &message, QueuePosition::Tail);
         }
@@ -173,7 +169,6 @@ impl Network {
         let [from, to] = [link.from, link.to].map(|end| self.topology.node_at(end));
         let (Some(from), Some(to)) = (from, to) else { return false };
         let Some(link) = self.topology.link_between([from, to]) else { return false };
-        let lost = |fault: &mut ActiveFault| fault.draw_notice_loss(link, restored);
-        self.active_faults.iter_mut().find_map(lost).unwrap_or(false)
+        self.faults.draw_notice_loss(link, restored)
     }
 }

@@ -1,9 +1,9 @@
 //! Nodes, radios and airs.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use driftway_base::{Duration, Instant};
-use driftway_link::{AdhocQueue, Arp, QueuePosition, QueuedPacket};
+use driftway_link::{AdhocQueue, Arp, QueuePosition};
 use driftway_radio::MacReport;
 use driftway_route::LinkRetry;
 use driftway_route::feedback::Feedback;
@@ -15,6 +15,19 @@ use crate::event::AcceptedPacket;
 
 /// A packet that waits for address resolution: its handle, and its position in the interface queue.
 pub type PendingPacket = (u32, QueuePosition);
+
+/// A packet on its way to the queue of a radio.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueArrival {
+    /// The time of its arrival.
+    pub at: Instant,
+    /// Its handle.
+    pub id: u32,
+    /// The next hop; `None`: broadcast.
+    pub next_hop: Option<u32>,
+    /// Its position in the queue.
+    pub place: QueuePosition,
+}
 
 /// A node, which forwards packets between its interfaces.
 pub struct Node {
@@ -30,8 +43,6 @@ pub struct Node {
     pub last_report_was_false: bool,
     /// The number of the last packet that the node itself sent.
     pub identification: u16,
-    /// True if the node waits for its routing to be polled.
-    pub is_ready: bool,
 }
 
 impl Node {
@@ -44,7 +55,6 @@ impl Node {
             route_prober: RouteProber::new(Duration::ZERO, 0),
             last_report_was_false: false,
             identification: 0,
-            is_ready: false,
         }
     }
 }
@@ -59,8 +69,8 @@ pub struct Radio {
     pub station: u32,
     /// Packets that wait for the MAC layer.
     pub queue: AdhocQueue,
-    /// Packets on their way to the queue, and when they reach it.
-    pub queue_arrivals: VecDeque<(Instant, QueuedPacket, QueuePosition)>,
+    /// Packets on their way to the queue, in order of arrival.
+    pub queue_arrivals: VecDeque<QueueArrival>,
     /// The link layer's processing delay, of sender and receiver together. All of it is applied on
     /// the way from routing to the queue, and none at the receiver.
     pub stack_delay: Duration,
@@ -72,6 +82,8 @@ pub struct Radio {
     pub accepted: VecDeque<AcceptedPacket>,
     /// The number of faults that keep the radio down.
     pub down_count: u32,
+    /// The times at which it has last heard each neighbour; empty if its node has no other radio.
+    pub heard: BTreeMap<u32, Instant>,
 }
 
 const NO_STATION: u32 = u32::MAX;

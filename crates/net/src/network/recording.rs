@@ -1,45 +1,56 @@
 //! Recording of events. Where nothing is recorded, nothing is done or kept.
 
+use driftway_base::DropReason;
+use driftway_link::PathLink;
 use driftway_radio::dcf::{FrameKind, FrameRecord};
 use driftway_wire::{Packet, RoutedPacket};
 
 use super::Network;
 use crate::air::routing::HOST_TTL;
-use crate::drop_reason::PacketDropReason;
 use crate::event::{Event, Recording};
+use crate::interface::{Interface, LinkEnd, Outcome, Place};
 
 impl Network {
-    pub(super) fn start_recording(&mut self) {
-        if self.records_all() {
-            self.airs.iter_mut().for_each(|air| air.mac.set_recording());
+    pub(super) fn start_recording(&mut self, recording: Recording) {
+        self.recorder.recording = recording;
+        if self.recorder.records_all() {
+            self.medium.airs.iter_mut().for_each(|air| air.mac.set_recording());
+            self.wires.links.iter_mut().for_each(PathLink::report_transmissions);
         }
     }
 
-    #[inline]
-    pub(super) fn records_all(&self) -> bool {
-        self.recording == Recording::All
-    }
-
-    /// Records an event if all are recorded.
-    pub(super) fn record(&mut self, event: impl FnOnce() -> Event) {
-        if self.records_all() {
-            self.events.push_back(event());
-        }
-    }
-
-    fn record_end(&mut self, event: impl FnOnce(&mut Self) -> Event) {
-        if self.recording >= Recording::Ends {
-            let event = event(self);
-            self.events.push_back(event);
-        }
-    }
-
-    pub(super) fn record_delivery(&mut self, node: usize, packet: &Packet) {
-        self.record_end(|network| Event::Delivered {
-            node,
-            packet: RoutedPacket::plain(*packet),
-            initial_ttl: network.initial_ttl(packet),
-        });
+    /// Records the end of a packet.
+    pub(super) fn record_end(&mut self, at: Place, packet: &RoutedPacket, outcome: Outcome) {
+        let event = match outcome {
+            Outcome::PassedOn => return,
+            Outcome::Delivered => Event::Delivered {
+                node: self.node_of(at),
+                packet: *packet,
+                initial_ttl: self.initial_ttl(&packet.packet),
+            },
+            Outcome::Dropped(reason) => {
+                let failed =
+                    self.recorder.failed_send.filter(|_| reason == DropReason::LinkFailure);
+                let (interface, to) = match at {
+                    Place::Interface(interface, to) => (Some(interface), to),
+                    Place::Node(_) | Place::Routing(_) => (None, None),
+                };
+                let to = match interface {
+                    Some(Interface::Wire(end)) => Some(self.node_across(end)),
+                    _ => to.or(failed.map(|failed| failed.to)),
+                };
+                Event::Dropped {
+                    node: self.node_of(at),
+                    interface,
+                    to,
+                    packet: *packet,
+                    reason,
+                    failed,
+                    is_air_idle: self.medium.is_idle(),
+                }
+            }
+        };
+        self.recorder.push(event);
     }
 
     /// Returns the time to live with which a packet left its source: routing may set its own.
@@ -50,84 +61,73 @@ impl Network {
         routing.map_or(HOST_TTL, |routing| routing.initial_ttl())
     }
 
-    pub(super) fn record_wire_drop(
-        &mut self,
-        node: Option<usize>,
-        packet: &Packet,
-        reason: PacketDropReason,
-    ) {
-        self.record_end(|network| Event::Dropped {
-            node,
-            to: None,
-            packet: RoutedPacket::plain(*packet),
-            reason,
-            failed: None,
-            is_air_idle: network.is_air_idle(),
-        });
-    }
-
-    pub(super) fn record_air_drop(
-        &mut self,
-        node: usize,
-        to: Option<u32>,
-        packet: &RoutedPacket,
-        reason: PacketDropReason,
-    ) {
-        self.record_end(|network| {
-            let failed = network.failed_send.filter(|_| reason == PacketDropReason::LinkFailure);
-            Event::Dropped {
-                node: Some(node),
-                to: to.or(failed.map(|failed| failed.to)),
-                packet: *packet,
-                reason,
-                failed,
-                is_air_idle: network.is_air_idle(),
-            }
-        });
-    }
-
-    fn is_air_idle(&self) -> bool {
-        self.airs.iter().all(|air| air.mac.next_timeout().is_none())
-    }
-
-    pub(super) fn record_enqueued(&mut self, radio: usize, id: u32, to: Option<u32>) {
+    /// Records that a packet has entered the queue of an interface.
+    pub(super) fn record_enqueued(&mut self, interface: Interface, id: u32, to: Option<u32>) {
         if let Some(packet) = self.packets.get(id).copied() {
-            let (node, queue_length) = self.queue_of(radio);
-            self.events.push_back(Event::Enqueued { node, to, packet, queue_length });
+            let (node, to, queue_length) = self.hop(interface, to);
+            let event = Event::Enqueued { node, interface, to, packet, queue_length };
+            self.recorder.push(event);
         }
     }
 
-    pub(super) fn record_dequeued(&mut self, radio: usize, id: u32, to: Option<u32>) {
+    /// Records that a packet has left the queue of an interface.
+    pub(super) fn record_sent(&mut self, interface: Interface, id: u32, to: Option<u32>) {
         if let Some(packet) = self.packets.get(id).copied() {
-            let (node, queue_length) = self.queue_of(radio);
-            if self.airs[self.radios[radio].air].mac.is_recording() {
-                self.radios[radio].accepted.push_back((self.now, packet));
+            if let Interface::Radio(radio) = interface
+                && self.medium.airs[self.medium.radios[radio].air].mac.is_recording()
+            {
+                self.medium.radios[radio].accepted.push_back((self.now, packet));
             }
-            self.events.push_back(Event::Dequeued { node, to, packet, queue_length });
+            let (node, to, queue_length) = self.hop(interface, to);
+            let event = Event::Dequeued { node, interface, to, packet, queue_length };
+            self.recorder.push(event);
         }
     }
 
-    fn queue_of(&self, radio: usize) -> (usize, u32) {
-        (self.radios[radio].node, self.radios[radio].queue.len() as u32)
+    /// Records that a packet has arrived over a wire from its sending end.
+    pub(super) fn record_arrival(&mut self, sent_by: LinkEnd, id: u32) {
+        if let Some(packet) = self.packets.get(id).copied() {
+            let interface = Interface::Wire(LinkEnd { side: sent_by.side.other(), ..sent_by });
+            let (node, from) = (self.node_across(sent_by), self.topology.node_of(sent_by));
+            let (node, from) = (node as usize, from as u32);
+            self.recorder.push(Event::Received { node, interface, from, packet });
+        }
+    }
+
+    /// Returns the node of an interface, the next hop, and the length of the queue.
+    fn hop(&self, interface: Interface, to: Option<u32>) -> (usize, Option<u32>, u32) {
+        let node = self.node_of_interface(interface);
+        match interface {
+            Interface::Wire(end) => {
+                let queued = self.wires.queue_len(end);
+                (node, Some(self.node_across(end)), queued as u32)
+            }
+            Interface::Radio(radio) => (node, to, self.medium.radios[radio].queue.len() as u32),
+        }
+    }
+
+    /// Returns the node at the other end of a wire.
+    pub(super) fn node_across(&self, end: LinkEnd) -> u32 {
+        self.topology.across(end.link, end.side) as u32
     }
 
     /// Records the frames of an air that have ended since the last call.
     pub(super) fn record_frames(&mut self, air: usize) {
         let mut frames = Vec::new();
-        self.airs[air].mac.take_recorded(&mut frames);
+        self.medium.airs[air].mac.take_recorded(&mut frames);
         for frame in frames {
             let packet = self.packet_of(air, &frame);
-            let node = |station: u32| self.airs[air].nodes[station as usize];
+            let node = |station: u32| self.medium.airs[air].nodes[station as usize];
             let (from, to) = (node(frame.from), frame.to.map(node));
             let frame = FrameRecord { from, to, ..frame };
-            self.events.push_back(Event::Frame { frame, packet });
+            self.recorder.push(Event::Frame { air, frame, packet });
         }
     }
 
     /// Returns the packet of a data frame.
     fn packet_of(&mut self, air: usize, frame: &FrameRecord) -> Option<RoutedPacket> {
-        let radio = self.airs[air].radios[frame.from as usize];
-        let accepted = &mut self.radios[radio].accepted;
+        let radio = self.medium.airs[air].radios[frame.from as usize];
+        let accepted = &mut self.medium.radios[radio].accepted;
         if matches!(frame.kind, FrameKind::Rts | FrameKind::Data) {
             // The frame belongs to the last packet accepted before it.
             while accepted.get(1).is_some_and(|(at, _)| *at <= frame.at) {

@@ -4,18 +4,17 @@
 //! and as long as the message. A request is broadcast and a reply is unicast, and hardware addresses
 //! are derived from node numbers, so that these two addresses determine the whole message.
 
-use driftway_base::Instant;
-use driftway_link::{Arp, ArpOutput, PacketClass, QueuePosition, QueuedPacket, Resolution};
+use driftway_base::{DropReason, Instant};
+use driftway_link::{Arp, ArpOutput, QueuePosition, Resolution};
 use driftway_wire::{
     ARP_LEN, ArpMessage, ArpOperation, Body, HardwareAddr, IPV4_HEADER_LEN, IpHeader, Packet,
     RoutedPacket,
 };
 
 use super::Network;
-use super::relay::queue_item;
 use super::task::Task;
 use crate::addresses::{address, node_number};
-use crate::drop_reason::PacketDropReason;
+use crate::interface::{Interface, Place};
 
 fn packet_from_message(message: &ArpMessage) -> RoutedPacket {
     let packet =
@@ -55,16 +54,17 @@ impl Network {
     pub(super) fn resolve_or_hold(
         &mut self,
         radio: usize,
-        item: &QueuedPacket,
+        id: u32,
+        neighbour: u32,
         place: QueuePosition,
     ) -> bool {
-        let of = &mut self.radios[radio];
-        let (Some(arp), Some(neighbour)) = (&mut of.arp, item.next_hop) else { return true };
-        match arp.resolve(self.now, address(neighbour as usize), (item.id, place)) {
+        let of = &mut self.medium.radios[radio];
+        let Some(arp) = &mut of.arp else { return true };
+        match arp.resolve(self.now, address(neighbour as usize), (id, place)) {
             Resolution::Known(_) => true,
             Resolution::Pending => {
                 let node = of.node;
-                self.mark_ready(node);
+                self.work.mark_ready(node);
                 false
             }
         }
@@ -72,37 +72,34 @@ impl Network {
 
     /// Passes a received ARP message to ARP.
     pub(super) fn receive_arp(&mut self, radio: usize, packet: &RoutedPacket, broadcast: bool) {
-        let of = &mut self.radios[radio];
+        let of = &mut self.medium.radios[radio];
         if let (Some(arp), Some(message)) = (&mut of.arp, arp_message(packet, broadcast)) {
             arp.on_message(self.now, &message);
             let node = of.node;
-            self.mark_ready(node);
+            self.work.mark_ready(node);
         }
     }
 
     /// Handles the output of a radio's ARP.
     pub(super) fn drain_arp(&mut self, radio: usize) {
-        while let Some(output) = self.radios[radio].arp.as_mut().and_then(Arp::poll) {
+        while let Some(output) = self.medium.radios[radio].arp.as_mut().and_then(Arp::poll) {
             match output {
                 ArpOutput::Request(message) => self.send_arp(radio, &message, None),
                 ArpOutput::Reply(message) => {
                     self.send_arp(radio, &message, message.target_hardware.node());
                 }
                 ArpOutput::Send { id: (id, place), hardware, .. } => {
-                    if let Some(packet) = self.packets.get(id) {
-                        let item = queue_item(packet, id, hardware.node());
-                        self.enqueue_after_delay(radio, item, place);
-                    }
+                    self.enqueue_after_delay(radio, id, hardware.node(), place);
                 }
                 // A later packet has replaced it, which is no sign that the neighbour has failed
                 // (RFC 1122 §2.4).
                 ArpOutput::Evicted { id: (id, _) } => {
-                    let node = self.radios[radio].node;
-                    self.drop_on_air(node, id, None, PacketDropReason::Arp);
+                    let at = Place::Interface(Interface::Radio(radio), None);
+                    self.drop(at, id, DropReason::Arp);
                 }
                 ArpOutput::Failed { id: (id, _), to } => {
                     if let Some(to) = node_number(to) {
-                        self.tasks.push(Task::DrainArp { radio });
+                        self.work.tasks.push(Task::DrainArp { radio });
                         return self.on_link_failure(radio, id, to, None);
                     }
                 }
@@ -112,29 +109,26 @@ impl Network {
     }
 
     fn send_arp(&mut self, radio: usize, message: &ArpMessage, next_hop: Option<u32>) {
-        let id = self.packets.insert(&packet_from_message(message));
-        // queue/dsr-priqueue.cc, queue/priqueue.cc: ARP messages have no priority.
-        let class = PacketClass::Other;
-        let item = QueuedPacket { id, bytes: ARP_LEN, ecn_capable: false, next_hop, class };
-        self.enqueue_after_delay(radio, item, QueuePosition::Tail);
+        let id = self.packets.insert_routed(&packet_from_message(message));
+        self.enqueue_after_delay(radio, id, next_hop, QueuePosition::Tail);
     }
 
     /// Repeats the requests that have not been answered in time.
     pub(super) fn on_arp_timer(&mut self, radio: usize) {
         let due = |at: &Instant| *at <= self.now;
-        let of = &mut self.radios[radio];
+        let of = &mut self.medium.radios[radio];
         if let Some(arp) = &mut of.arp
             && arp.next_timeout().as_ref().is_some_and(due)
         {
             arp.on_timeout(self.now);
             let node = of.node;
-            self.mark_ready(node);
+            self.work.mark_ready(node);
         }
         self.schedule_arp(radio);
     }
 
     fn schedule_arp(&mut self, radio: usize) {
-        let of = &self.radios[radio];
+        let of = &self.medium.radios[radio];
         if let Some(at) = of.arp.as_ref().and_then(Arp::next_timeout) {
             self.schedule_node(of.node, at);
         }
@@ -221,7 +215,7 @@ mod test {
             (0..3).for_each(|_| send(2, QueuePosition::Tail));
             send(1, place);
             receive_reply_from(&mut network, 1);
-            let head = network.radios[0].queue.dequeue(network.now).unwrap();
+            let head = network.medium.radios[0].queue.dequeue(network.now).unwrap();
             let packet = network.packets.get(head.id).unwrap();
             assert_eq!(packet.packet.ip.destination, address(first), "{place:?}");
         }

@@ -30,7 +30,7 @@ impl Network {
     /// Notifies the driver that probes of a node are due, or schedules the next one.
     pub(super) fn announce_probes(&mut self, node: usize) {
         if self.nodes[node].route_prober.due_destination(self.now).is_some() {
-            self.outputs.push_back(Output::RouteProbesDue { node });
+            self.work.outputs.push_back(Output::RouteProbesDue { node });
         } else {
             self.schedule_probes(node);
         }

@@ -10,6 +10,10 @@ use super::Network;
 pub enum Task {
     /// Handle the frames that a link has ended.
     PollLink { link: usize },
+    /// Deliver a packet from a node's host to itself.
+    DeliverLocally { node: usize, id: u32 },
+    /// Handle the output of a node's ARP and routing.
+    ServeNode { node: usize },
     /// Poll a link after what came before.
     MarkLinkReady { link: usize },
     /// Apply the changes that follow the end of a link's cut.
@@ -54,7 +58,9 @@ impl Network {
     pub(super) fn run_task(&mut self, task: Task) {
         match task {
             Task::PollLink { link } => self.poll_link(link),
-            Task::MarkLinkReady { link } => self.ready_links.push_back(link),
+            Task::MarkLinkReady { link } => self.work.ready_links.push_back(link),
+            Task::DeliverLocally { node, id } => self.deliver_locally(node, id),
+            Task::ServeNode { node } => self.serve_node(node),
             Task::AfterHeal { link } => self.after_heal(link),
             Task::ApplyFaultAction => self.apply_next_action(),
             Task::Reports { air } => self.handle_reports(air),

@@ -1,58 +1,59 @@
 //! Packets on wires: arrival at a node, forwarding, and entry into a link.
 
-use driftway_base::Ecn;
-use driftway_link::{DropReason, EnqueueOutcome, Frame, LinkEvent, QueuePosition, Side};
-use driftway_route::DropReason as RouteDrop;
-use driftway_route::feedback::{Scheme, UndeliverablePacket};
+use driftway_base::DropReason;
+use driftway_link::{LinkEvent, QueuePosition, Side};
+use driftway_route::feedback::Scheme;
 use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
 use super::notices::{next_hop_of, notified_destination};
+use super::schedule::Timer;
 use super::task::Task;
-use super::{CROSS_TRAFFIC_STREAM, DISCARD_PORT, Network, OPAQUE_STREAM};
+use super::{CROSS_TRAFFIC_STREAM, DISCARD_PORT, Network};
 use crate::addresses::address;
-use crate::digest::DELIVERED;
-use crate::drop_reason::PacketDropReason;
-use crate::wired::link_end::LinkEnd;
+use crate::interface::{Interface, LinkEnd, Outcome, Place};
+use crate::output::Output;
 
 impl Network {
     /// Handles the frames that a link has ended, and schedules its next wake-up.
     pub(super) fn poll_link(&mut self, link: usize) {
-        while let Some(event) = self.links[link].poll(self.now) {
+        while let Some(event) = self.wires.links[link].poll(self.now) {
             match event {
+                LinkEvent::Sent { from, id } => {
+                    self.record_sent(Interface::Wire(LinkEnd { link, side: from }), id, None);
+                }
                 LinkEvent::Arrived { from, id } => {
                     let node = self.topology.across(link, from);
+                    if self.recorder.records_all() {
+                        self.record_arrival(LinkEnd { link, side: from }, id);
+                    }
                     self.arrive(node, LinkEnd { link, side: from.other() }, id);
                 }
-                LinkEvent::Marked { id, .. } => {
-                    if let Some(routed) = self.packets.get(id) {
-                        routed.packet.ip.ecn = Ecn::Ce;
-                    }
-                }
-                LinkEvent::Lost { from, id, reason: DropReason::CodelDrop } => {
-                    self.drop_in_queue(LinkEnd { link, side: from }, id, DropReason::CodelDrop);
-                }
+                LinkEvent::Marked { id, .. } => self.mark(id),
                 LinkEvent::Lost { from, id, reason } => {
-                    let lost = self.drop_on_link(link, id, drop_reason(reason));
-                    if let (Some(packet), DropReason::Partition) = (lost, reason) {
-                        self.on_packet_cut(LinkEnd { link, side: from }, &packet);
-                    }
+                    let end = Interface::Wire(LinkEnd { link, side: from });
+                    self.drop(Place::Interface(end, None), id, reason);
                 }
             }
-            if !self.outputs.is_empty() {
-                return self.tasks.push(Task::PollLink { link });
+            if !self.work.outputs.is_empty() {
+                return self.work.tasks.push(Task::PollLink { link });
             }
         }
-        if let Some(at) = self.links[link].next_timeout() {
-            self.wakeups.schedule((self.active_faults.len() + link) as u32, at);
+        if let Some(at) = self.wires.links[link].next_timeout() {
+            self.schedule.schedule(Timer::Link(link), at);
         }
     }
 
     /// Handles a packet that arrives at a node over the node's side of a link: delivers or forwards
     /// it.
     fn arrive(&mut self, node: usize, over: LinkEnd, id: u32) {
-        if self.splitting_gateway == Some(node) && self.intercepts_handle(node, id) {
-            let Some(packet) = self.packets.record_plain_delivery(id) else { return };
-            return self.intercept(node, false, &packet);
+        if self.gateways.splitting == Some(node) && self.intercepts_handle(node, id) {
+            let outcome = Outcome::Delivered;
+            let Some(packet) = self.end(Place::Node(node), id, outcome) else { return };
+            return self.work.outputs.push_back(Output::Intercepted {
+                node,
+                from_air: false,
+                packet,
+            });
         }
         let Some(packet) = self.packets.get(id).map(|routed| &mut routed.packet) else { return };
         let to = packet.ip.destination;
@@ -66,9 +67,8 @@ impl Network {
             return self.forward(node, id, QueuePosition::Tail);
         }
         if self.topology.node_at(to) == Some(node) {
-            let Some(packet) = self.packets.record_plain_delivery(id) else { return };
-            self.digest.add_packet(self.now, node as u32, DELIVERED, &packet);
-            self.record_delivery(node, &packet);
+            let outcome = Outcome::Delivered;
+            let Some(packet) = self.end(Place::Node(node), id, outcome) else { return };
             return self.deliver_to_host(node, &packet);
         }
         if self.decrement_ttl(node, id) {
@@ -86,20 +86,14 @@ impl Network {
         if packet.ip.ttl > 0 {
             return true;
         }
-        if let Some(packet) = self.drop_at_node(node, id, PacketDropReason::TimeToLive) {
-            let (now, reason) = (self.now, RouteDrop::TimeToLive);
-            let lost = UndeliverablePacket { packet: &packet, reason, link: None, packet_id: None };
-            self.nodes[node].feedback.on_undeliverable(now, &lost);
-            self.ready_feedback.push_back(node);
-            self.send_icmp(node, false);
-        }
+        self.drop(Place::Node(node), id, DropReason::TimeToLive);
         false
     }
 
     /// Forwards a packet from a node over its next interface.
     #[inline]
     pub(super) fn forward(&mut self, node: usize, id: u32, place: QueuePosition) {
-        if self.airs.is_empty() {
+        if self.medium.airs.is_empty() {
             return self.forward_over_wire(node, id, place);
         }
         let Some(to) = self.packets.get(id).map(|routed| routed.packet.ip.destination) else {
@@ -108,7 +102,7 @@ impl Network {
         if !self.uses_air(node, to) {
             return self.forward_over_wire(node, id, place);
         }
-        if let Some(packet) = self.packets.record_plain_delivery(id) {
+        if let Some(packet) = self.packets.take_plain(id) {
             self.send_over_air(node, &packet, place);
         }
     }
@@ -118,7 +112,7 @@ impl Network {
         let Some(packet) = self.packets.get(id).map(|routed| &routed.packet) else { return };
         let to = packet.ip.destination;
         let Some(goal) = self.topology.node_at(to) else {
-            self.drop_at_node(node, id, PacketDropReason::UnknownDestination);
+            self.drop(Place::Node(node), id, DropReason::UnknownDestination);
             return;
         };
         let feedback = &mut self.nodes[node].feedback;
@@ -127,7 +121,7 @@ impl Network {
         } else {
             let (now, packet) = (self.now, *packet);
             if feedback.on_packet(now, to) {
-                self.ready_feedback.push_back(node);
+                self.work.ready_feedback.push_back(node);
             }
             let usable = |link_end| feedback.is_usable(now, to, next_hop_of(link_end));
             let may_try = |link_end| feedback.can_try(&packet, next_hop_of(link_end));
@@ -135,50 +129,13 @@ impl Network {
             link_end.or_else(|| self.topology.choose_link(node, goal, may_try))
         };
         match found {
-            Some(link_end) => self.enqueue_on_link(link_end.link, link_end.side, id, place),
+            Some(end) => self.enqueue(Interface::Wire(end), id, None, place),
             None if self.topology.candidate_links(node, goal).next().is_some() => {
                 self.on_no_route(node, id);
             }
             None => {
-                self.drop_at_node(node, id, PacketDropReason::UnknownDestination);
+                self.drop(Place::Node(node), id, DropReason::UnknownDestination);
             }
-        }
-    }
-
-    /// Enqueues a packet on a link.
-    fn enqueue_on_link(&mut self, link: usize, side: Side, id: u32, place: QueuePosition) {
-        let Some(packet) = self.packets.get(id).map(|routed| &routed.packet) else { return };
-        let frame = Frame { id, bytes: packet.len(), ecn_capable: packet.ip.ecn.is_capable() };
-        // A burst marks its link once: the ready queue is no longer than the number of links.
-        if self.ready_links.back() != Some(&link) {
-            self.ready_links.push_back(link);
-        }
-        match self.links[link].enqueue(self.now, side, frame, place) {
-            EnqueueOutcome::Accepted { mark, evicted } => {
-                if mark && let Some(routed) = self.packets.get(id) {
-                    routed.packet.ip.ecn = Ecn::Ce;
-                }
-                if let Some(other) = evicted {
-                    self.drop_on_link(link, other, PacketDropReason::QueueOverflow);
-                }
-            }
-            EnqueueOutcome::Dropped { reason } => {
-                self.drop_in_queue(LinkEnd { link, side }, id, reason);
-            }
-            EnqueueOutcome::Refused => self.on_packet_refused(LinkEnd { link, side }, id, place),
-        }
-    }
-
-    /// Drops a packet that its queue did not accept or keep.
-    fn drop_in_queue(&mut self, link_end: LinkEnd, id: u32, reason: DropReason) {
-        let dropped = self.drop_on_link(link_end.link, id, drop_reason(reason));
-        if self.sends_source_quench[link_end.link]
-            && let Some(packet) = dropped
-        {
-            let node = self.topology.node_of(link_end);
-            self.nodes[node].feedback.on_queue_overflow(self.now, &packet);
-            self.ready_feedback.push_back(node);
-            self.send_icmp(node, false);
         }
     }
 
@@ -194,57 +151,13 @@ impl Network {
             UdpDatagram { source_port: DISCARD_PORT, destination_port: DISCARD_PORT, payload };
         let mut packet = new_packet(from, address(to), Body::Udp(datagram));
         self.identify(from, &mut packet);
-        let id = self.packets.insert_plain(&packet);
-        self.enqueue_on_link(link, side, id, QueuePosition::Tail);
-    }
-
-    /// Drops a packet on a link; returns it if an error may quote it.
-    pub(super) fn drop_on_link(
-        &mut self,
-        link: usize,
-        id: u32,
-        why: PacketDropReason,
-    ) -> Option<Packet> {
-        self.drop_wired(None, link as u32, id, why)
-    }
-
-    /// Drops a packet that a node would have forwarded over a wire; returns it if an error may quote
-    /// it.
-    pub(super) fn drop_at_node(
-        &mut self,
-        node: usize,
-        id: u32,
-        why: PacketDropReason,
-    ) -> Option<Packet> {
-        self.drop_wired(Some(node), node as u32, id, why)
-    }
-
-    fn drop_wired(
-        &mut self,
-        node: Option<usize>,
-        place: u32,
-        id: u32,
-        why: PacketDropReason,
-    ) -> Option<Packet> {
-        let packet = self.packets.record_plain_drop(id, why)?;
-        self.digest.add_packet(self.now, place, why as u8, &packet);
-        self.record_wire_drop(node, &packet, why);
-        // An error could not quote what is not known.
-        (packet.payload().stream != OPAQUE_STREAM).then_some(packet)
+        let id = self.packets.insert(&packet);
+        let end = Interface::Wire(LinkEnd { link, side });
+        self.enqueue(end, id, None, QueuePosition::Tail);
     }
 }
 
 /// Creates a packet of a node itself, not yet numbered.
 pub(super) fn new_packet(from: usize, to: driftway_base::Ipv4Addr, body: Body) -> Packet {
     Packet { ip: driftway_wire::IpHeader::new(address(from), to), body }
-}
-
-fn drop_reason(reason: DropReason) -> PacketDropReason {
-    match reason {
-        DropReason::QueueOverflow => PacketDropReason::QueueOverflow,
-        DropReason::RedDrop => PacketDropReason::Red,
-        DropReason::CodelDrop => PacketDropReason::Codel,
-        DropReason::BitError => PacketDropReason::BitError,
-        DropReason::Partition => PacketDropReason::Partition,
-    }
 }

@@ -4,7 +4,7 @@ use driftway_base::RandomStream;
 use driftway_link::Side;
 use driftway_scenario::{Link, MultipathPolicy, Path};
 
-use crate::wired::link_end::LinkEnd;
+use crate::interface::LinkEnd;
 
 /// Location of a node: on the chain, or on a parallel route.
 #[derive(Clone, Copy, Debug)]

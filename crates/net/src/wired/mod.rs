@@ -5,6 +5,6 @@ pub mod chain;
 pub mod faults;
 pub mod gateways;
 pub mod link_config;
-pub mod link_end;
 pub mod route_table;
 pub mod topology;
+pub mod wires;

@@ -4,8 +4,8 @@ use driftway_base::Ipv4Addr;
 use driftway_link::Side;
 
 use crate::addresses::{EdgeSubnet, edge_subnet, node_at};
+use crate::interface::LinkEnd;
 use crate::wired::chain::Chain;
-use crate::wired::link_end::LinkEnd;
 use crate::wired::route_table::RouteTable;
 
 /// The ends of all links, and the routes over them.

@@ -39,7 +39,9 @@ pub use config::{AodvConfig, ErrorRule, HelloConfig, LocalRepair, RouteRefresh, 
 
 use alloc::collections::VecDeque;
 
-use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, RandomStream, ReceivedPower, Seq};
+use driftway_base::{
+    DropReason, Duration, FailedLink, Instant, Ipv4Addr, RandomStream, ReceivedPower, Seq,
+};
 use driftway_wire::{AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, RoutedPacket};
 
 use crate::drop_list::DropList;
@@ -48,7 +50,7 @@ use crate::neighbour_deadlines::NeighbourDeadlines;
 use crate::rate_limit::RateLimit;
 use crate::received_powers::ReceivedPowers;
 use crate::watched_destinations::WatchedDestinations;
-use crate::{DropReason, LinkDestination, Outbox, Output, RouteStats};
+use crate::{LinkDestination, Outbox, Output, RouteStats};
 use buffer::PacketBuffer;
 use seen_requests::SeenRequests;
 use table::{RouteState, RoutingTable};
@@ -413,7 +415,7 @@ impl Aodv {
     fn buffer_packet(&mut self, now: Instant, packet: RoutedPacket) {
         let until = now + self.config.buffer_timeout;
         if let Some(old) = self.buffer.push(packet, until, self.config.buffer_packets) {
-            self.drop_packet(old, DropReason::BufferFull);
+            self.drop_packet(old, DropReason::SendBufferFull);
         }
         self.schedule(until);
         self.schedule_buffer_check(now);

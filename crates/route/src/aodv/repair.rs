@@ -1,12 +1,12 @@
 //! Link failures reported by the link layer: local repair (RFC 3561 §6.12) or route loss.
 
-use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
+use driftway_base::{DropReason, Duration, FailedLink, Instant, Ipv4Addr};
 use driftway_wire::{AodvMessage, RoutedPacket};
 
 use super::errors::PendingError;
 use super::table::{Phase, RouteState};
 use super::{Aodv, LocalRepair};
-use crate::{DropReason, Output};
+use crate::Output;
 
 /// The maximum number of pending repairs; ns-2.35's timers run for as long again as the run did before.
 const REPAIRS_MAX: usize = 1024;

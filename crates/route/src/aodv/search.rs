@@ -1,11 +1,11 @@
 //! Route discovery, the originator's side (RFC 3561 §6.3, §6.4).
 
-use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
+use driftway_base::{DropReason, Duration, Instant, Ipv4Addr, Seq};
 use driftway_wire::{AodvMessage, AodvRequest, RoutedPacket};
 
 use super::table::{HOPS_UNKNOWN, Phase, Route, RouteState};
 use super::{Aodv, SearchRule};
-use crate::{DropReason, LinkDestination, Output};
+use crate::{LinkDestination, Output};
 
 impl Aodv {
     /// Starts or continues the discovery of a route to `destination`, for which there is a packet.

@@ -1,10 +1,9 @@
 //! Timers.
 
-use driftway_base::{Duration, FailedLink, Instant};
+use driftway_base::{DropReason, Duration, FailedLink, Instant};
 
 use super::table::{Phase, Route, RouteState, Search};
 use super::{Aodv, SearchRule};
-use crate::DropReason;
 
 impl Aodv {
     /// Runs the timers that are due.
@@ -15,7 +14,7 @@ impl Aodv {
         // The steps below schedule timers of their own.
         self.next_timer = Instant::FAR_FUTURE;
         while let Some(old) = self.buffer.take_expired(now) {
-            self.drop_packet(old, DropReason::BufferTimeout);
+            self.drop_packet(old, DropReason::SendBufferTimeout);
         }
         while let Some((_, destination)) =
             self.repair_timeouts.front().copied().filter(|(at, _)| *at <= now)

@@ -1,13 +1,13 @@
 //! Network-layer confirmation of receipt, for link layers that do not report failures: passive
 //! acknowledgments (RFC 4728 §8.3.2) and requested ones (§8.3.3).
 
-use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_base::{DropReason, Duration, Instant, Ipv4Addr};
 use driftway_wire::{DsrHeader, DsrOption, RoutedPacket};
 
 use super::Dsr;
 use super::config::NextHopConfirmation;
 use super::maintenance_buffer::{PENDING_MAX, has_further_hop};
-use crate::{DropReason, LinkDestination, Output};
+use crate::{LinkDestination, Output};
 
 impl Dsr {
     fn uses_network_acks(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Route discovery (RFC 4728 §8.2): originating and forwarding requests.
 
-use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_base::{DropReason, Duration, Instant, Ipv4Addr};
 use driftway_wire::{
     AddressList, DsrError, DsrErrorKind, DsrHeader, DsrRequest, DsrRequestOrOptions, RoutedPacket,
 };
@@ -9,7 +9,7 @@ use super::Dsr;
 use super::cache::LearnedBy;
 use super::config::{NonPropagatingRequests, ReplyFromCache};
 use super::path::Path;
-use crate::{DropReason, LinkDestination};
+use crate::LinkDestination;
 
 /// The progress of a route discovery.
 pub(super) enum DiscoveryProgress {
@@ -212,7 +212,7 @@ impl Dsr {
             let Some(waiting) = self.send_buffer.get(slot) else { continue };
             let ip = waiting.packet.packet.ip;
             if now.since(waiting.buffered_at) >= self.config.send_buffer_timeout {
-                self.drop_buffered(slot, DropReason::BufferTimeout);
+                self.drop_buffered(slot, DropReason::SendBufferTimeout);
                 let over = !self.send_buffer.has_packets_for(ip.destination);
                 self.stats.failed_discoveries += u64::from(over);
             } else if missed != Some(ip.destination)

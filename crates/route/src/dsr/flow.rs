@@ -5,14 +5,14 @@
 
 use alloc::vec::Vec;
 
-use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
+use driftway_base::{DropReason, Duration, FailedLink, Instant, Ipv4Addr};
 use driftway_wire::{DsrError, DsrErrorKind, DsrFlow, RoutedPacket};
 
 use super::Dsr;
 use super::config::FlowState;
 use super::originate::salvage_count;
 use super::path::{self, Path, SourceRoute};
-use crate::{DropReason, LinkDestination};
+use crate::LinkDestination;
 
 /// The maximum number of flows; the oldest is evicted.
 const FLOWS_MAX: usize = 512;

@@ -1,13 +1,13 @@
 //! Forwarding of packets with a source route (RFC 4728 §8.1.5).
 
-use driftway_base::{Instant, Ipv4Addr};
+use driftway_base::{DropReason, Instant, Ipv4Addr};
 use driftway_wire::RoutedPacket;
 
 use super::Dsr;
 use super::cache::RouteObservation;
 use super::path::SourceRoute;
 use super::replies::replied_route;
-use crate::{DropReason, LinkDestination};
+use crate::LinkDestination;
 
 impl Dsr {
     /// Forwards a packet for another node, of which this node is the next hop.

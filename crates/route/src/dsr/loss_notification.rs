@@ -296,7 +296,7 @@ impl Dsr {
             }
             None => {
                 self.stats.lost_notices += 1;
-                self.drop_packet(packet, crate::DropReason::NoRoute);
+                self.drop_packet(packet, driftway_base::DropReason::NoRoute);
                 SalvageOutcome::Lost
             }
         }

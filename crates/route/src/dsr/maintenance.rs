@@ -1,6 +1,6 @@
 //! Route maintenance (RFC 4728 §8.3): link failures, route errors, salvaging.
 
-use driftway_base::{FailedLink, Instant, Ipv4Addr};
+use driftway_base::{DropReason, FailedLink, Instant, Ipv4Addr};
 use driftway_wire::{
     ConnList, DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrHeader, DsrRequestOrOptions, RoutedPacket,
 };
@@ -13,7 +13,7 @@ use super::loss_notification::{FailedPacket, error_return_path, is_loss_notifica
 use super::notices::is_link_failure_notice;
 use super::originate::{MAX_SALVAGE_COUNT, salvage_count};
 use super::path::{self, SourceRoute};
-use crate::{DropReason, LinkDestination, Output};
+use crate::{LinkDestination, Output};
 
 /// The outcome of a packet whose link failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

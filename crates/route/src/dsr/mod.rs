@@ -72,7 +72,7 @@ mod update;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use driftway_base::{FailedLink, Instant, Ipv4Addr, RandomStream, ReceivedPower};
+use driftway_base::{DropReason, FailedLink, Instant, Ipv4Addr, RandomStream, ReceivedPower};
 use driftway_wire::{Packet, RoutedPacket};
 
 use crate::drop_list::DropList;
@@ -80,7 +80,7 @@ use crate::external::ExternalHosts;
 use crate::neighbour_deadlines::NeighbourDeadlines;
 use crate::received_powers::ReceivedPowers;
 use crate::watched_destinations::WatchedDestinations;
-use crate::{DropReason, LinkDestination, Outbox, Output, RouteStats};
+use crate::{LinkDestination, Outbox, Output, RouteStats};
 use cache::RouteCache;
 pub use caches::{CACHES, CacheDescriptor, CacheKind, CacheLimits, CacheOptions, UpdateOptions};
 pub use config::{

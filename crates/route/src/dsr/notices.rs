@@ -68,7 +68,8 @@ mod test {
     use super::super::cache::{LearnedBy, LinkFailureReport, RouteCache, RouteObservation};
     use super::super::path::{Path, SourceRoute};
     use super::*;
-    use crate::{DropReason, DsrConfig, Output};
+    use crate::{DsrConfig, Output};
+    use driftway_base::DropReason;
 
     /// Keeps all routes, and notifies the nodes to which it has sent a link in a reply.
     #[derive(Clone, Debug)]

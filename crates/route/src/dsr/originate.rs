@@ -2,13 +2,13 @@
 
 use alloc::vec::Vec;
 
-use driftway_base::{Instant, Ipv4Addr};
+use driftway_base::{DropReason, Instant, Ipv4Addr};
 use driftway_wire::{Body, DsrHeader, IpHeader, Packet, RoutedPacket};
 
 use super::Dsr;
 use super::discovery::DiscoveryProgress;
 use super::path::{self, Path};
-use crate::{DropReason, LinkDestination, Output};
+use crate::{LinkDestination, Output};
 
 /// The hop limit of control packets.
 const CONTROL_TTL: u8 = 255;
@@ -85,7 +85,7 @@ impl Dsr {
     /// Buffers a packet until there is a route.
     pub(super) fn buffer_packet(&mut self, now: Instant, packet: RoutedPacket) {
         if let Some(oldest) = self.send_buffer.push(now, packet) {
-            self.drop_packet(oldest, DropReason::BufferFull);
+            self.drop_packet(oldest, DropReason::SendBufferFull);
         }
     }
 

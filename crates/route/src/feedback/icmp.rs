@@ -3,11 +3,10 @@
 
 use alloc::collections::VecDeque;
 
-use driftway_base::{Instant, Ipv4Addr};
+use driftway_base::{DropReason, Instant, Ipv4Addr};
 use driftway_wire::{IcmpMessage, Packet, QuotedPacket, UnreachableCode};
 
 use super::scheme::{FeedbackOutput, Scheme, UndeliverableOutcome, UndeliverablePacket};
-use crate::DropReason;
 use crate::rate_limit::RateLimit;
 
 /// The errors that a node sends.
@@ -63,7 +62,7 @@ impl Scheme for Icmp {
             DropReason::Unconfirmed => {}
             // RFC 4728 §4.2: packets that leave the send buffer by timeout or eviction are silently
             // discarded. RFC 3561 §6.3 requires a message only at the end of a discovery.
-            DropReason::BufferFull | DropReason::BufferTimeout => {}
+            DropReason::SendBufferFull | DropReason::SendBufferTimeout => {}
             DropReason::TimeToLive if self.config.time_exceeded => {
                 let message = |quoted| IcmpMessage::TimeExceeded { reassembly: false, quoted };
                 self.send(now, lost.packet, message);

@@ -187,8 +187,8 @@ impl Scheme for Feedback {
 #[cfg(test)]
 mod test {
     use super::*;
-    use crate::DropReason;
     use crate::feedback::{BufferConfig, FlushTrigger, IcmpConfig, RfnConfig};
+    use driftway_base::DropReason;
     use driftway_base::Duration;
     use driftway_wire::{Body, IcmpMessage, IpHeader, Payload, UdpDatagram};
 

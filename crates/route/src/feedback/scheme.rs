@@ -2,10 +2,8 @@
 
 use core::fmt::Debug;
 
-use driftway_base::{FailedLink, Instant, Ipv4Addr, Signal};
+use driftway_base::{DropReason, FailedLink, Instant, Ipv4Addr, Signal};
 use driftway_wire::{Packet, RoutedPacket};
-
-use crate::DropReason;
 
 /// A next hop of a node: an interface and the neighbour behind it. The driver numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

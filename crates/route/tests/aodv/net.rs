@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use driftway_base::{
-    Duration, Instant, Ipv4Addr, Probability, RandomStream, ReceivedPower, Seq, Signal,
+    DropReason, Duration, Instant, Ipv4Addr, Probability, RandomStream, ReceivedPower, Seq, Signal,
 };
-use driftway_route::{Aodv, AodvConfig, AodvRoute, DropReason, LinkDestination, Output};
+use driftway_route::{Aodv, AodvConfig, AodvRoute, LinkDestination, Output};
 use driftway_wire::{
     AodvMessage, Body, IpHeader, Packet, Payload, RoutedPacket, TcpFlags, TcpSegment, UdpDatagram,
 };

@@ -1,7 +1,7 @@
 //! Time lines of RFC 3561. A frame takes 1 ms, a link layer reports a failure after 5.
 
-use driftway_base::{Duration, Instant, ReceivedPower};
-use driftway_route::{AodvConfig, DropReason, HelloConfig, LinkDestination, LocalRepair};
+use driftway_base::{DropReason, Duration, Instant, ReceivedPower};
+use driftway_route::{AodvConfig, HelloConfig, LinkDestination, LocalRepair};
 use driftway_wire::{AodvMessage, AodvRequest};
 
 use crate::net::{Net, PacketOutcome, RouteEvent, at, ms};
@@ -495,10 +495,13 @@ fn a_full_buffer_evicts_its_oldest_and_packets_expire() {
     let config = AodvConfig { buffer_packets: 3, buffer_timeout: Duration::from_secs(5), ..EXACT };
     let mut net = Net::chain(config, 2);
     let ids: Vec<_> = (0..4).map(|_| net.send(0, 5)).collect();
-    assert_eq!(net.outcomes, [(ids[0], ms(0), PacketOutcome::Dropped(0, DropReason::BufferFull))]);
+    assert_eq!(
+        net.outcomes,
+        [(ids[0], ms(0), PacketOutcome::Dropped(0, DropReason::SendBufferFull))]
+    );
     net.run(ms(5000));
     for id in &ids[1..] {
-        let end = PacketOutcome::Dropped(0, DropReason::BufferTimeout);
+        let end = PacketOutcome::Dropped(0, DropReason::SendBufferTimeout);
         assert!(net.outcomes.contains(&(*id, ms(5000), end)));
     }
 }

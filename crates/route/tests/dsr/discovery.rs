@@ -44,7 +44,7 @@ fn requests_back_off() {
     assert_eq!(rings.len(), 4);
     assert!(times.chunks(2).all(|pair| (0.02..0.11).contains(&(pair[1] - pair[0]))), "{times:?}");
     let (at, _, _, reason) = net.dropped[0];
-    assert_eq!(reason, driftway_route::DropReason::BufferTimeout);
+    assert_eq!(reason, driftway_base::DropReason::SendBufferTimeout);
     assert!((30.0..30.1).contains(&at.as_secs_f64()));
     net.check_conservation();
 

@@ -1,7 +1,7 @@
 //! Route maintenance (RFC 4728 §8.3).
 
-use driftway_base::Duration;
-use driftway_route::{DropReason, DsrConfig, NonPropagatingRequests};
+use driftway_base::{DropReason, Duration};
+use driftway_route::{DsrConfig, NonPropagatingRequests};
 
 use crate::net::{Net, address, ms};
 

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use driftway_base::{Duration, Instant, Ipv4Addr, Seq, Signal};
-use driftway_route::{DropReason, Dsr, DsrConfig, LinkDestination, NextHopConfirmation, Output};
+use driftway_base::{DropReason, Duration, Instant, Ipv4Addr, Seq, Signal};
+use driftway_route::{Dsr, DsrConfig, LinkDestination, NextHopConfirmation, Output};
 use driftway_wire::{
     AddressList, Body, DsrHeader, DsrReply, IcmpMessage, IpHeader, Packet, Payload, RoutedPacket,
     TcpFlags, TcpSegment, UdpDatagram, UnreachableCode,

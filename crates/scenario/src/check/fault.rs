@@ -195,7 +195,7 @@ fn check_false_warning(key: &str, warning: &FalseWarning, network: &Network) -> 
 fn check_radio_node(key: &str, node: u32, network: &Network) -> CheckResult {
     check_node(format!("{key}.node"), node, network)?;
     if let Network::Mixed(mixed) = network {
-        require(mixed.radio_of(node).is_some(), format!("{key}.node"), || {
+        require(mixed.has_radio(node), format!("{key}.node"), || {
             format!(
                 "node {} has no radio\nthe nodes with a radio are those of network.air.radios",
                 network.node_name(node)

@@ -116,7 +116,7 @@ fn check_unreachable_until(key: &str, flow: &Flow, network: &Network) -> CheckRe
             .into()
     })?;
     if let Network::Mixed(mixed) = network {
-        require(mixed.radio_of(flow.from).is_some(), key, || {
+        require(mixed.has_radio(flow.from), key, || {
             format!(
                 "`unreachable_until` with a sender, {}, that has no radio\n\
                  only radios report link failures; here use `unreachable_at`",

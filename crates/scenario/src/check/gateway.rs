@@ -14,7 +14,7 @@ pub(super) fn check(mixed: &Mixed, gateway: &Gateway, network: &Network) -> Chec
     check_node(format!("{key}.node"), gateway.node, network)?;
     let name = network.node_name(gateway.node);
     for (has_it, lacks) in
-        [(mixed.radio_of(gateway.node).is_some(), "radio"), (has_wire(mixed, gateway.node), "wire")]
+        [(mixed.has_radio(gateway.node), "radio"), (has_wire(mixed, gateway.node), "wire")]
     {
         require(has_it, format!("{key}.node"), || {
             format!(
@@ -32,14 +32,16 @@ pub(super) fn check(mixed: &Mixed, gateway: &Gateway, network: &Network) -> Chec
             check_tcp(&format!("{key}.tcp"), tcp)?;
         }
     }
-    if let (Some(tcp), Some(air)) = (&gateway.wireless.tcp, &mixed.air) {
+    if let Some(tcp) = &gateway.wireless.tcp {
         let key = format!("{key}.wireless.tcp.mss");
-        adhoc::check_frame_size(&air.adhoc, key, tcp.mss.0 + TCP_IP_BYTES)?;
+        for air in &mixed.airs {
+            adhoc::check_frame_size(&air.adhoc, key.clone(), tcp.mss.0 + TCP_IP_BYTES)?;
+        }
     }
     if !gateway.split {
         return Ok(());
     }
-    let is_other = |node: &u32| *node != gateway.node && mixed.radio_of(*node).is_some();
+    let is_other = |node: &u32| *node != gateway.node && mixed.has_radio(*node);
     let other = mixed.wires.iter().flat_map(|wire| wire.between).find(is_other);
     other.map_or(Ok(()), |other| {
         require(false, format!("{key}.split"), || {

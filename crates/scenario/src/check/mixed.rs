@@ -2,10 +2,10 @@
 
 use super::numbers::check_node;
 use super::problem::{CheckResult, Problem, require, require_range};
-use super::{adhoc, flow, gateway, link};
+use super::{adhoc, airs, flow, gateway, link};
 use crate::error::quoted;
 use crate::node_names::MAX_NODES;
-use crate::{Air, Flow, Mixed, Network};
+use crate::{Air, Flow, Mixed, Network, Route, Wire};
 
 pub(super) fn check(mixed: &Mixed, network: &Network) -> CheckResult {
     let nodes = mixed.nodes.len() as u64;
@@ -24,13 +24,15 @@ pub(super) fn check(mixed: &Mixed, network: &Network) -> CheckResult {
         })?;
         link::check_link(&key, &wire.link)?;
     }
-    if let Some(air) = &mixed.air {
-        check_air(air, network)?;
+    check_routes(mixed, network)?;
+    for (air, key) in mixed.airs.iter().zip(mixed.air_keys()) {
+        check_air(air, &key, network)?;
     }
+    airs::check(mixed, network)?;
     if let Some(of) = &mixed.gateway {
         gateway::check(mixed, of, network)?;
     }
-    let radios = mixed.air.iter().flat_map(|air| &air.radios);
+    let radios = mixed.airs.iter().flat_map(|air| &air.radios);
     let mut reached = vec![false; mixed.nodes.len()];
     for node in mixed.wires.iter().flat_map(|wire| &wire.between).chain(radios) {
         if let Some(reached) = reached.get_mut(*node as usize) {
@@ -49,13 +51,72 @@ pub(super) fn check(mixed: &Mixed, network: &Network) -> CheckResult {
     Ok(())
 }
 
-fn check_air(air: &Air, network: &Network) -> CheckResult {
-    let key = "network.air.radios";
+/// Checks the routes over wires, and that each wire is of use.
+fn check_routes(mixed: &Mixed, network: &Network) -> CheckResult {
+    let name = |node: u32| quoted(&network.node_name(node));
+    let shortest = Mixed { routes: Vec::new(), ..mixed.clone() }.wire_routes();
+    for (i, Route { at, to, via }) in mixed.routes.iter().copied().enumerate() {
+        let key = format!("network.route.{i}");
+        check_node(format!("{key}.at"), at, network)?;
+        check_node(format!("{key}.to"), to, network)?;
+        let wires = mixed.wires.len() as u64;
+        require_range(format!("{key}.via"), "the number of a wire", via.into(), 1, wires)?;
+        require(mixed.wires[via as usize - 1].between.contains(&at), format!("{key}.via"), || {
+            let own = (1..).zip(&mixed.wires).filter(|(_, wire)| wire.between.contains(&at));
+            let own: Vec<String> = own.map(|(number, _): (u32, _)| number.to_string()).collect();
+            let own = if own.is_empty() { "none".to_owned() } else { own.join(", ") };
+            format!("wire {via} does not end at node {}\nwires that do: {own}", name(at))
+        })?;
+        let leads = shortest.next_wire(at as usize, to as usize).is_some();
+        require(leads, format!("{key}.to"), || match at == to {
+            true => "a node needs no route to itself".to_owned(),
+            false => format!(
+                "no wire leads from node {} to node {}\nroutes are those over wires; to nodes on the \
+                 air routing finds them",
+                name(at),
+                name(to)
+            ),
+        })?;
+        let is_same = |other: &&Route| (other.at, other.to) == (at, to);
+        require(!mixed.routes[..i].iter().any(|other| is_same(&other)), key, || {
+            format!("node {} has two routes to node {}", name(at), name(to))
+        })?;
+    }
+    let routes = mixed.wire_routes();
+    for (i, Route { at, to, .. }) in mixed.routes.iter().enumerate() {
+        let length = routes.length(*at as usize, *to as usize);
+        require(length.is_some(), format!("network.route.{i}.via"), || {
+            let next = |node: usize| routes.next_node(node, *to as usize);
+            let way = std::iter::successors(Some(*at as usize), |node| next(*node));
+            let way: Vec<String> = way.take(4).map(|node| name(node as u32)).collect();
+            format!("the routes to node {} go in a circle: {} …", name(*to), way.join(" → "))
+        })?;
+    }
+    for (i, wire) in mixed.wires.iter().enumerate() {
+        let [one, other] = wire.between;
+        let joins = |wire: &Wire| wire.between == [one, other] || wire.between == [other, one];
+        let Some(first) = mixed.wires[..i].iter().position(joins) else { continue };
+        let is_used = mixed.routes.iter().any(|route| route.via as usize == i + 1);
+        require(is_used, format!("network.wire.{i}.between"), || {
+            format!(
+                "wire {} joins the same nodes as wire {}, and no route uses it\nadd a \
+                 [[network.route]] with via = {}, or remove one of them",
+                i + 1,
+                first + 1,
+                i + 1
+            )
+        })?;
+    }
+    Ok(())
+}
+
+fn check_air(air: &Air, table: &str, network: &Network) -> CheckResult {
+    let key = &format!("{table}.radios");
     for (i, node) in air.radios.iter().enumerate() {
         check_node(format!("{key}.{i}"), *node, network)?;
     }
     let radios = air.radios.len();
-    require_range(key.into(), "the number of radios", radios as u64, 2, MAX_NODES as u64)?;
+    require_range(key.clone(), "the number of radios", radios as u64, 2, MAX_NODES as u64)?;
     if let Some(found) = air.adhoc.mobility_nodes() {
         require(found as usize == radios, key, || {
             format!(
@@ -66,7 +127,7 @@ fn check_air(air: &Air, network: &Network) -> CheckResult {
     }
     adhoc::check(&air.adhoc).map_err(|problem| {
         let Problem { key, message } = problem;
-        Problem { key: key.replacen("network", "network.air", 1), message }
+        Problem { key: key.replacen("network", table, 1), message }
     })
 }
 
@@ -75,13 +136,14 @@ fn check_air(air: &Air, network: &Network) -> CheckResult {
 pub(super) fn check_flows(mixed: &Mixed, flows: &[Flow], network: &Network) -> CheckResult {
     let mut wired = Components::of_wires(mixed);
     let mut all = wired.clone();
-    if let Some(air) = &mixed.air {
+    for air in &mixed.airs {
         air.radios.windows(2).for_each(|pair| all.join(pair[0], pair[1]));
     }
     let mut near_radio = vec![false; mixed.nodes.len()];
-    for radio in mixed.air.iter().flat_map(|air| &air.radios) {
+    for radio in mixed.airs.iter().flat_map(|air| &air.radios) {
         near_radio[wired.root(*radio)] = true;
     }
+    let routes = mixed.wire_routes();
     for (i, flow) in flows.iter().enumerate() {
         let key = format!("flow.{i}");
         require(all.root(flow.from) == all.root(flow.to), format!("{key}.to"), || {
@@ -92,13 +154,11 @@ pub(super) fn check_flows(mixed: &Mixed, flows: &[Flow], network: &Network) -> C
                 network.node_name(flow.to)
             )
         })?;
-        let [from, to] = [flow.from, flow.to].map(|end| wire_distances(mixed, end));
-        let most = from[flow.to as usize].or_else(|| {
-            let radios = || mixed.air.iter().flat_map(|air| &air.radios);
-            let nearest = |distances: &[Option<usize>]| {
-                radios().filter_map(|radio| distances[*radio as usize]).min()
-            };
-            nearest(&from).max(nearest(&to))
+        let length = |from: u32, to: u32| routes.length(from as usize, to as usize);
+        let most = length(flow.from, flow.to).max(length(flow.to, flow.from)).or_else(|| {
+            let radios = || mixed.airs.iter().flat_map(|air| &air.radios);
+            let nearest = |end| radios().filter_map(|radio| length(end, *radio)).min();
+            nearest(flow.from).max(nearest(flow.to))
         });
         let most = most.unwrap_or(0);
         require(most <= MAX_WIRES, format!("{key}.to"), || {
@@ -109,10 +169,10 @@ pub(super) fn check_flows(mixed: &Mixed, flows: &[Flow], network: &Network) -> C
                 network.node_name(flow.to)
             )
         })?;
-        if let Some(air) = &mixed.air
-            && near_radio[wired.root(flow.from)]
-        {
-            flow::check_frame_size(&key, flow, &air.adhoc)?;
+        if near_radio[wired.root(flow.from)] {
+            for air in &mixed.airs {
+                flow::check_frame_size(&key, flow, &air.adhoc)?;
+            }
         }
     }
     Ok(())
@@ -121,36 +181,19 @@ pub(super) fn check_flows(mixed: &Mixed, flows: &[Flow], network: &Network) -> C
 /// Number of wires that a packet with the time to live of hosts can cross, as on a path.
 const MAX_WIRES: usize = 64;
 
-/// The number of wires from a node to each other; `None` where no wire leads.
-fn wire_distances(mixed: &Mixed, from: u32) -> Vec<Option<usize>> {
-    let mut distances = vec![None; mixed.nodes.len()];
-    distances[from as usize] = Some(0);
-    let mut last = vec![from];
-    for distance in 1.. {
-        let next: Vec<u32> = mixed
-            .wires
-            .iter()
-            .flat_map(|wire| [wire.between, [wire.between[1], wire.between[0]]])
-            .filter(|[near, far]| last.contains(near) && distances[*far as usize].is_none())
-            .map(|[_, far]| far)
-            .collect();
-        if next.is_empty() {
-            break;
-        }
-        next.iter().for_each(|node| distances[*node as usize] = Some(distance));
-        last = next;
-    }
-    distances
-}
-
 /// The sets of nodes that are connected: of each node, another one of its set, and of one node in
 /// each set, that node itself.
 #[derive(Clone)]
-struct Components(Vec<usize>);
+pub(super) struct Components(Vec<usize>);
 
 impl Components {
+    /// Each node alone.
+    pub(super) fn of_nodes(mixed: &Mixed) -> Self {
+        Self((0..mixed.nodes.len()).collect())
+    }
+
     fn of_wires(mixed: &Mixed) -> Self {
-        let mut components = Self((0..mixed.nodes.len()).collect());
+        let mut components = Self::of_nodes(mixed);
         for wire in &mixed.wires {
             components.join(wire.between[0], wire.between[1]);
         }
@@ -158,7 +201,7 @@ impl Components {
     }
 
     /// The node that stands for the set of `node`.
-    fn root(&mut self, node: u32) -> usize {
+    pub(super) fn root(&mut self, node: u32) -> usize {
         let mut root = node as usize;
         while self.0[root] != root {
             // Shortens the way for later calls.
@@ -168,7 +211,7 @@ impl Components {
         root
     }
 
-    fn join(&mut self, one: u32, other: u32) {
+    pub(super) fn join(&mut self, one: u32, other: u32) {
         let (one, other) = (self.root(one), self.root(other));
         self.0[one] = other;
     }

@@ -6,7 +6,7 @@ mod markdown;
 mod types;
 
 pub(crate) use lookup::Keys;
-pub(crate) use types::{NodeName, NodeReference, OneOrTwo, PresetName, TcpOrPreset};
+pub(crate) use types::{NodeName, NodeReference, OneOrSeveral, OneOrTwo, PresetName, TcpOrPreset};
 
 use serde_json::{Map, Value};
 

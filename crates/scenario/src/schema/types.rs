@@ -181,6 +181,22 @@ impl<T: JsonSchema> JsonSchema for OneOrTwo<T> {
     }
 }
 
+/// A table, or an array of such tables.
+pub(crate) struct OneOrSeveral<T>(std::marker::PhantomData<T>);
+
+impl<T: JsonSchema> JsonSchema for OneOrSeveral<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("{} or several", T::schema_name()).into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let several = generator.subschema_for::<Vec<T>>();
+        json_schema!({ "anyOf": [generator.subschema_for::<T>(), several] })
+    }
+}
+
 /// The name of a node in a mixed network, or a range of names.
 pub(crate) struct NodeName;
 

@@ -12,15 +12,15 @@ fn names_are_expanded_and_resolved() {
     let mixed = network(&scenario);
     assert_eq!(mixed.nodes, ["server", "router", "base", "m1", "m2", "m3"]);
     assert_eq!(mixed.wires.iter().map(|wire| wire.between).collect::<Vec<_>>(), [[0, 1], [1, 2]]);
-    let air = mixed.air.as_ref().unwrap();
+    let air = &mixed.airs[0];
     assert_eq!(air.radios, [2, 3, 4, 5]);
     assert_eq!(air.adhoc.nodes(), 4);
     assert!(matches!(&mixed.faults[1], Fault::RadioDown(outage) if outage.node == 4));
     assert_eq!((scenario.flows[0].from, scenario.flows[0].to), (0, 3));
     assert_eq!(scenario.network.nodes(), 6);
     assert_eq!([0, 3, 9].map(|node| scenario.node_name(node)), ["server", "m1", "9"]);
-    assert_eq!([0, 2, 4].map(|node| mixed.radio_of(node)), [None, Some(0), Some(2)]);
-    assert_eq!(scenario.network.radio_network(), Some(&air.adhoc));
+    assert_eq!([0, 2, 4].map(|node| mixed.has_radio(node)), [false, true, true]);
+    assert_eq!(scenario.network.radio_networks().collect::<Vec<_>>(), [&air.adhoc]);
 }
 
 /// A number is an index in `nodes`, and a range may have one name.
@@ -54,7 +54,7 @@ fn overrides_have_names_too() {
     assert_eq!(mixed.hop_link(2).map(|link| link.queue.packets), Some(7));
     assert_eq!(mixed.hop_link(1).map(|link| link.queue.packets), Some(7));
     assert_eq!((mixed.hop_link(0), mixed.hop_link(3)), (None, None));
-    let air = mixed.air.as_ref().unwrap();
+    let air = &mixed.airs[0];
     assert!(matches!(air.adhoc.routing, Routing::Static(_)));
     assert_eq!(air.adhoc.radio.packet_error_rate, 0.5);
     let says = |key: &str, value: &str| parse(RIGHT, &[(key, value)]).unwrap_err();
@@ -64,7 +64,7 @@ fn overrides_have_names_too() {
          help: did you mean `m3`? the nodes are server, router, base, m1, m2, m3"
     );
     let protocol = read(&[("network.air.routing.protocol", "dsr")]);
-    assert!(matches!(&network(&protocol).air.as_ref().unwrap().adhoc.routing, Routing::Dsr(_)));
+    assert!(matches!(&network(&protocol).airs[0].adhoc.routing, Routing::Dsr(_)));
 }
 
 #[test]
@@ -105,8 +105,8 @@ application = "ftp"
 "#;
     let scenario = parse(wires, &[]).unwrap();
     assert_eq!(network(&scenario).wires.len(), 3);
-    assert_eq!(network(&scenario).air, None);
-    assert_eq!(scenario.network.radio_network(), None);
+    assert_eq!(network(&scenario).airs, []);
+    assert_eq!(scenario.network.radio_networks().next(), None);
     let radios = r#"
 name = "radios"
 duration = "1 s"
@@ -120,7 +120,7 @@ to = "b"
 application = "ftp"
 "#;
     let scenario = parse(radios, &[]).unwrap();
-    assert_eq!(network(&scenario).air.as_ref().map(|air| &air.radios[..]), Some(&[1, 0][..]));
+    assert_eq!(network(&scenario).airs[0].radios, [1, 0]);
 }
 
 #[test]
@@ -178,18 +178,18 @@ fn faults_of_wires_have_the_defaults_of_a_path() {
 #[test]
 fn compat_applies_to_the_air() {
     let scenario = read(&[("network.air.compat", "ns-2")]);
-    let air = network(&scenario).air.as_ref().unwrap();
+    let air = &network(&scenario).airs[0];
     let adhoc = format!(
         "name = \"x\"\nduration = \"9 s\"\n[network]\nkind = \"adhoc\"\nnodes = 4\n{}\
          compat = \"ns-2\"\n[[flow]]\nfrom = 0\nto = 1\napplication = \"ftp\"\n",
         "mobility = { chain = \"100 m\" }\nrouting = { protocol = \"aodv\" }\n"
     );
     let adhoc = parse(&adhoc, &[]).unwrap();
-    assert_eq!(adhoc.network.radio_network(), Some(&air.adhoc));
+    assert_eq!(adhoc.network.radio_networks().next(), Some(&air.adhoc));
     assert_eq!(adhoc.flows[0].tcp, scenario.flows[0].tcp);
 }
 
-/// `[network.air]` has every key of an ad hoc network but two, in the schema and in the reader.
+/// `[network.air]` has every key of an ad hoc network but two, and two of its own, in the schema and in the reader.
 #[test]
 fn the_air_has_the_keys_of_an_ad_hoc_network() {
     let schema = Scenario::schema();
@@ -205,7 +205,7 @@ fn the_air_has_the_keys_of_an_ad_hoc_network() {
     let air = keys(&schema["$defs"]["Air"]);
     let mut of_adhoc: Vec<String> = keys(form("adhoc"));
     of_adhoc.retain(|key| !["kind", "nodes", "fault"].contains(&&key[..]));
-    of_adhoc.push("radios".to_owned());
+    of_adhoc.extend(["name", "radios"].map(str::to_owned));
     of_adhoc.sort();
     assert_eq!(air, of_adhoc);
     let message = parse(RIGHT, &[("network.air.nodes", "3")]).unwrap_err();

@@ -1,6 +1,8 @@
 //! Error messages for mixed networks.
 
-use super::{RIGHT, parse};
+use driftway_scenario::Scenario;
+
+use super::{RIGHT, network, parse};
 
 const AIR: &str = r#"[network.air]
 radios = ["base", "m[1-3]"]
@@ -285,7 +287,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "a flow without a way",
         "between = [\"router\", \"base\"]",
-        "between = [\"router\", \"server\"]",
+        "between = [\"m1\", \"base\"]",
         "test.toml:38:6: no wire and no radio connects node server with node m1\nhelp: add a [[network.wire]], or both to network.air.radios",
     ),
     (
@@ -396,4 +398,133 @@ fn a_route_over_more_wires_than_packets_can_cross_is_refused() {
     assert_eq!(chain(64), Ok(()));
     let error = chain(65).unwrap_err();
     assert!(error.contains("a packet from node n0 to node n65 has to cross 65 wires"), "{error}");
+}
+
+/// Two wires between the server and the router, and one from each to the base.
+const TWO_WIRES: &str = r#"name = "two wires"
+duration = "1 s"
+[network]
+kind = "mixed"
+nodes = ["server", "router", "base"]
+[[network.wire]]
+between = ["server", "router"]
+rate = "1 Mbit/s"
+delay = "1 ms"
+[[network.wire]]
+between = ["router", "server"]
+rate = "2 Mbit/s"
+delay = "1 ms"
+[[network.wire]]
+between = ["router", "base"]
+rate = "2 Mbit/s"
+delay = "1 ms"
+[[network.wire]]
+between = ["server", "base"]
+rate = "2 Mbit/s"
+delay = "1 ms"
+[[flow]]
+from = "server"
+to = "base"
+application = "ftp"
+"#;
+
+fn with_routes(routes: &[(&str, &str, u32)]) -> Result<Scenario, String> {
+    let mut text = TWO_WIRES.to_owned();
+    for (at, to, via) in routes {
+        text += &format!("[[network.route]]\nat = \"{at}\"\nto = \"{to}\"\nvia = {via}\n");
+    }
+    parse(&text, &[])
+}
+
+#[test]
+fn a_second_wire_between_two_nodes_needs_a_route() {
+    let error = with_routes(&[]).unwrap_err();
+    assert!(error.starts_with("test.toml:11:11: wire 2 joins the same nodes as wire 1"), "{error}");
+    assert!(error.contains("add a [[network.route]] with via = 2"), "{error}");
+    let used = with_routes(&[("router", "server", 2)]).unwrap();
+    let routes = network(&used).wire_routes();
+    assert_eq!((routes.next_wire(0, 1), routes.next_wire(1, 0)), (Some(0), Some(1)));
+    assert_eq!(Scenario::parse("shown.toml", &used.show(), &[]).unwrap(), used);
+}
+
+#[test]
+fn wrong_routes_have_their_messages() {
+    for (at, to, via, says) in [
+        ("base", "server", 1, "wire 1 does not end at node base\nhelp: wires that do: 3, 4"),
+        ("base", "server", 5, "the number of a wire"),
+        ("base", "base", 3, "a node needs no route to itself"),
+        ("server", "nowhere", 1, "there is no node `nowhere`"),
+    ] {
+        let error = with_routes(&[("router", "server", 2), (at, to, via)]).unwrap_err();
+        assert!(error.contains(says), "{at} to {to} via {via}: {error}");
+    }
+    let twice = with_routes(&[("router", "server", 2), ("router", "server", 1)]).unwrap_err();
+    assert!(twice.contains("node router has two routes to node server"), "{twice}");
+    let circle = [("router", "server", 3), ("base", "server", 3), ("server", "router", 2)];
+    let error = with_routes(&circle).unwrap_err();
+    assert!(error.contains("go in a circle: router → base → router"), "{error}");
+}
+
+/// Two airs that node `base` joins.
+const TWO_AIRS: &str = r#"name = "two airs"
+duration = "1 s"
+[network]
+kind = "mixed"
+nodes = ["a", "base", "b"]
+[[network.air]]
+name = "one"
+radios = ["a", "base"]
+mobility = { positions = [["0 m", "0 m"], ["100 m", "0 m"]] }
+routing = { protocol = "aodv" }
+[[network.air]]
+name = "two"
+radios = ["base", "b"]
+mobility = { positions = [["100 m", "0 m"], ["200 m", "0 m"]] }
+routing = { protocol = "aodv" }
+[[flow]]
+from = "a"
+to = "b"
+application = "ftp"
+"#;
+
+#[test]
+fn several_airs_have_names_and_are_shown() {
+    let scenario = parse(TWO_AIRS, &[("network.air.1.mac", "{ kind = \"tdma\" }")]).unwrap();
+    let mixed = network(&scenario);
+    assert_eq!(mixed.radio_nodes(), [0, 1, 2]);
+    assert_eq!(mixed.airs[1].name, "two");
+    assert_eq!(Scenario::parse("shown.toml", &scenario.show(), &[]).unwrap(), scenario);
+    // An array of one is a table.
+    let single = RIGHT.replace("[network.air]", "[[network.air]]");
+    assert_eq!(parse(&single, &[]), parse(RIGHT, &[]));
+    assert!(!parse(RIGHT, &[]).unwrap().show().contains("name = \"air\""));
+}
+
+#[test]
+fn airs_that_do_not_fit_together_are_refused() {
+    for (find, put, says) in [
+        ("name = \"two\"\n", "", "missing"),
+        ("name = \"two\"", "name = \"one\"", "two airs are called `one`"),
+        ("[\"base\", \"b\"]", "[\"b\", \"b\"]", "`b` has two radios on one air"),
+        ("[[\"100 m\"", "[[\"150 m\"", "node base is at (150 m, 0 m) here, but at (100 m, 0 m)"),
+        (
+            "name = \"two\"",
+            "name = \"two\"\nicmp_rate = 3",
+            "`icmp_rate` differs from that of air `one`",
+        ),
+        (
+            "name = \"two\"",
+            "name = \"two\"\nlink_retry = { most = 1 }",
+            "`link_retry` in a network with several airs",
+        ),
+    ] {
+        assert!(TWO_AIRS.contains(find), "{find}");
+        let error = parse(&TWO_AIRS.replace(find, put), &[]).unwrap_err();
+        assert!(error.contains(says), "{says}: {error}");
+    }
+    let apart = TWO_AIRS
+        .replace("[\"base\", \"b\"]", "[\"b\", \"c\"]")
+        .replace("\"base\", \"b\"]", "\"base\", \"b\", \"c\"]");
+    let error = parse(&apart, &[]).unwrap_err();
+    assert!(error.contains("no node has a radio on this air and on another one"), "{error}");
 }

@@ -1,11 +1,16 @@
-//! A capture of the frames of an ad hoc network for Wireshark: pcapng with radiotap headers, 802.11
-//! frames and the packets' bytes, and comments on losses.
+//! A capture of a run for Wireshark: pcapng with the frames of 802.11 and the packets on wires, and comments
+//! on losses.
 //!
-//! Each transmitted frame is a record on an interface of the node that sent it, because CTS and ACK
-//! frames do not name their sender. A packet dropped inside a node is a record on the interface
+//! Each packet on a wire is a record on an interface of the wire's sending end, which has no link-layer
+//! header, at the time at which its transmission begins. A packet dropped on a wire, or before it, is a
+//! record on an interface `lost` of this kind, at the time of the drop.
+//!
+//! Frames have radiotap headers. Each transmitted frame is a record on an interface of the node that
+//! sent it, because CTS and ACK frames do not name their sender. A packet dropped inside a node is a record on the interface
 //! `lost`, with the radiotap flag of a failed transmission and the time of the drop, from that node to
-//! the next hop if it had one; the comment gives the reason. Records are in order of time. All
-//! interfaces use radiotap, because readers built on libpcap reject files with several link types.
+//! the next hop if it had one; the comment gives the reason. Records are in order of time. Only the capture
+//! of a network with both has both kinds of interfaces, because readers built on libpcap reject files with
+//! several link types.
 //!
 //! Time 0 of a run is the epoch. A record's time is that of the first bit of the preamble; radiotap's
 //! time is that of the first bit after the PHY header. Bytes that a simulation adds to a packet
@@ -22,31 +27,62 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 
 use driftway_base::{Duration, Instant};
+use driftway_net::LinkEnd;
 use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
-use driftway_scenario::{Mac, Scenario};
+use driftway_scenario::{Adhoc, Mac, Network, Scenario};
 use driftway_wire::{ArpMessage, EncodeError, HardwareAddr, Payload, RoutedPacket};
 
+use crate::log::LONGEST_FRAME;
 use dot11::Header;
 
-use pcapng::CaptureWriter;
+use pcapng::{CaptureInterface, CaptureWriter};
 use radiotap::Radiotap;
 
 /// A capture of one run, written during the run.
 pub struct Capture {
     blocks: CaptureWriter,
-    channel_mhz: u16,
+    /// True if there are frames of 802.11.
+    has_frames: bool,
+    /// The airs.
+    channels: Vec<Channel>,
     /// The buffer of the next record.
     record: Vec<u8>,
-    /// Drops since the last frame. Frames are recorded when they end, but records are in order of
+    /// Other records since the last frame. Frames are recorded when they end, but records are in order of
     /// start time.
-    pending_drops: VecDeque<PendingDrop>,
+    pending: VecDeque<PendingRecord>,
 }
 
-/// The record of a drop that may have to wait for earlier frames.
-struct PendingDrop {
+/// An air.
+struct Channel {
+    mhz: u16,
+    /// What distinguishes its interfaces from those of other airs.
+    name: Option<String>,
+}
+
+/// A record that may have to wait for earlier frames.
+struct PendingRecord {
     at: Instant,
+    interface: CaptureInterface,
     record: Vec<u8>,
-    comment: String,
+    comment: Option<String>,
+}
+
+/// A hop over a wire, from its sending end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WiredHop {
+    /// The number of the wire, from 1.
+    pub wire: u32,
+    /// The node at the sending end.
+    pub node: u32,
+    /// The node at the other end.
+    pub neighbour: u32,
+}
+
+impl WiredHop {
+    /// The hop from the node at this end of a link to its neighbour.
+    pub const fn new(end: LinkEnd, node: usize, neighbour: u32) -> Self {
+        Self { wire: end.link as u32 + 1, node: node as u32, neighbour }
+    }
 }
 
 /// The body of a frame.
@@ -64,28 +100,81 @@ pub enum FrameBody<'a> {
 const SHORT_PREAMBLE: Duration = Duration::from_micros(96);
 
 impl Capture {
-    /// True if a scenario transmits 802.11 frames.
+    /// True if a scenario has something to capture: wires, or frames of 802.11.
     pub fn supports(scenario: &Scenario) -> bool {
-        scenario.network.radio_network().is_some_and(|air| matches!(air.mac, Mac::Dcf(_)))
+        let has_wires = match &scenario.network {
+            Network::Path(_) => true,
+            Network::Adhoc(_) => false,
+            Network::Mixed(mixed) => !mixed.wires.is_empty(),
+        };
+        has_wires || has_frames(scenario)
     }
 
-    /// Starts a capture of a run of `scenario` with `seed`; `None` if the scenario has no 802.11
-    /// frames.
+    /// Starts a capture of a run of `scenario` with `seed`; `None` if the scenario has nothing to capture.
     pub fn new(out: Box<dyn Write + Send>, scenario: &Scenario, seed: u64) -> Option<Self> {
-        let air = scenario.network.radio_network()?;
         Self::supports(scenario).then(|| Self {
             blocks: CaptureWriter::new(out, &format!("{}, seed {seed}", scenario.name)),
-            channel_mhz: (air.radio.frequency.0 / 1_000_000) as u16,
+            has_frames: has_frames(scenario),
+            channels: channels(scenario),
             record: Vec::new(),
-            pending_drops: VecDeque::new(),
+            pending: VecDeque::new(),
         })
     }
 
-    /// Records a transmitted frame and its body. Its start must not be before that of the last one.
-    /// `preamble` is the duration of the preamble and PHY header.
-    pub fn write_frame(&mut self, frame: &FrameRecord, preamble: Duration, carried: FrameBody<'_>) {
-        while self.pending_drops.front().is_some_and(|lost| lost.at < frame.at) {
-            self.write_pending_drop();
+    /// Records a packet whose transmission over a wire begins.
+    pub fn write_wired(&mut self, at: Instant, hop: WiredHop, packet: &RoutedPacket) {
+        let mut record = Vec::new();
+        let encoded = write_packet_bytes(packet, &mut record);
+        let comment = join_comments(None, encoded);
+        self.add(PendingRecord { at, interface: CaptureInterface::Wire(hop), record, comment });
+    }
+
+    /// Records a packet dropped on a wire, or before it. `why` is the reason.
+    pub fn write_wired_drop(
+        &mut self,
+        at: Instant,
+        hop: WiredHop,
+        packet: &RoutedPacket,
+        why: &str,
+    ) {
+        let WiredHop { wire, node, neighbour } = hop;
+        let comment = format!("dropped at node {node}, wire {wire} to node {neighbour}: {why}");
+        self.add_unframed_drop(at, packet, comment);
+    }
+
+    fn channel_mhz(&self, air: usize) -> u16 {
+        self.channels.get(air).map_or(0, |channel| channel.mhz)
+    }
+
+    /// Adds a packet without a frame to the interface of drops.
+    fn add_unframed_drop(&mut self, at: Instant, packet: &RoutedPacket, comment: String) {
+        let mut record = Vec::new();
+        let encoded = write_packet_bytes(packet, &mut record);
+        let comment = join_comments(Some(comment), encoded);
+        self.add(PendingRecord { at, interface: CaptureInterface::LostOnWire, record, comment });
+    }
+
+    /// Adds a record, which waits for the end of frames that may have begun before it.
+    fn add(&mut self, record: PendingRecord) {
+        self.pending.push_back(record);
+        if !self.has_frames {
+            self.flush_pending();
+        }
+    }
+
+    /// Records a transmitted frame of an air and its body. Its start must not be before that of the last one
+    /// of the air. `preamble` is the duration of the preamble and PHY header.
+    pub fn write_frame(
+        &mut self,
+        air: usize,
+        frame: &FrameRecord,
+        preamble: Duration,
+        carried: FrameBody<'_>,
+    ) {
+        let overlaps = self.channels.len() > 1;
+        let waits = if overlaps { LONGEST_FRAME } else { Duration::ZERO };
+        while self.pending.front().is_some_and(|other| other.at + waits < frame.at) {
+            self.write_next_pending();
         }
         self.record.clear();
         let radiotap = Radiotap {
@@ -93,7 +182,7 @@ impl Capture {
             short_preamble: preamble == SHORT_PREAMBLE,
             fcs: true,
             rate: Some(frame.rate),
-            channel_mhz: self.channel_mhz,
+            channel_mhz: self.channel_mhz(air),
             signal_dbm: None,
             failed: false,
         };
@@ -111,7 +200,15 @@ impl Capture {
         let encoded = write_frame_body(carried, &mut self.record);
         dot11::write_fcs(start, &mut self.record);
         let remark = join_comments(outcome_comment(frame), encoded);
-        self.blocks.write_packet(Some(frame.from), frame.at, &self.record, remark.as_deref());
+        let name = self.channels.get(air).and_then(|channel| channel.name.clone());
+        let interface = CaptureInterface::Node(frame.from, name);
+        if overlaps {
+            let (at, record) = (frame.at, self.record.clone());
+            let place = self.pending.partition_point(|other| other.at <= at);
+            let record = PendingRecord { at, interface, record, comment: remark };
+            return self.pending.insert(place, record);
+        }
+        self.blocks.write_packet(interface, frame.at, &self.record, remark.as_deref());
     }
 
     /// Records a packet dropped in `node`, on its way to `next_hop` if it had one. Its time must not
@@ -124,13 +221,17 @@ impl Capture {
         carried: FrameBody<'_>,
         why: &str,
     ) {
+        let comment = format!("dropped at node {node}: {why}");
+        if let (false, FrameBody::Packet(packet)) = (self.has_frames, carried) {
+            return self.add_unframed_drop(at, packet, comment);
+        }
         let mut record = Vec::new();
         let radiotap = Radiotap {
             at,
             short_preamble: false,
             fcs: false,
             rate: None,
-            channel_mhz: self.channel_mhz,
+            channel_mhz: self.channel_mhz(0),
             signal_dbm: None,
             failed: true,
         };
@@ -145,24 +246,20 @@ impl Capture {
         };
         header.write(&mut record);
         let encoded = write_frame_body(carried, &mut record);
-        let remark = join_comments(Some(format!("dropped at node {node}: {why}")), encoded);
-        self.pending_drops.push_back(PendingDrop {
-            at,
-            record,
-            comment: remark.unwrap_or_default(),
-        });
+        let comment = join_comments(Some(comment), encoded);
+        self.add(PendingRecord { at, interface: CaptureInterface::Lost, record, comment });
     }
 
     /// Writes all waiting records: no frame is being transmitted that could come before them.
     pub fn flush_pending(&mut self) {
-        while !self.pending_drops.is_empty() {
-            self.write_pending_drop();
+        while !self.pending.is_empty() {
+            self.write_next_pending();
         }
     }
 
-    fn write_pending_drop(&mut self) {
-        if let Some(PendingDrop { at, record, comment: remark }) = self.pending_drops.pop_front() {
-            self.blocks.write_packet(None, at, &record, Some(&remark));
+    fn write_next_pending(&mut self) {
+        if let Some(PendingRecord { at, interface, record, comment }) = self.pending.pop_front() {
+            self.blocks.write_packet(interface, at, &record, comment.as_deref());
         }
     }
 
@@ -188,19 +285,45 @@ fn write_frame_body(carried: FrameBody<'_>, out: &mut Vec<u8>) -> Result<(), Enc
         }
         FrameBody::Packet(packet) => {
             dot11::write_llc_snap(dot11::IPV4, out);
-            let start = out.len();
-            let standard = RoutedPacket { size_adjustment: 0, ..*packet };
-            out.resize(start + standard.len() as usize, 0);
-            let bytes = out.get_mut(start..).unwrap_or_default();
-            let encoded = standard.encode(bytes, Payload::fill_pattern);
-            if encoded.is_err() {
-                out.truncate(start);
-            }
-            let more = usize::try_from(packet.size_adjustment).unwrap_or(0);
-            out.resize(out.len() + more, 0);
-            encoded.map(drop)
+            write_packet_bytes(packet, out)
         }
     }
+}
+
+/// Appends a packet.
+fn write_packet_bytes(packet: &RoutedPacket, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    let start = out.len();
+    let standard = RoutedPacket { size_adjustment: 0, ..*packet };
+    out.resize(start + standard.len() as usize, 0);
+    let bytes = out.get_mut(start..).unwrap_or_default();
+    let encoded = standard.encode(bytes, Payload::fill_pattern);
+    if encoded.is_err() {
+        out.truncate(start);
+    }
+    let more = usize::try_from(packet.size_adjustment).unwrap_or(0);
+    out.resize(out.len() + more, 0);
+    encoded.map(drop)
+}
+
+/// The airs of a scenario.
+fn channels(scenario: &Scenario) -> Vec<Channel> {
+    let names: Vec<Option<String>> = match &scenario.network {
+        Network::Mixed(mixed) if mixed.airs.len() > 1 => {
+            mixed.airs.iter().map(|air| Some(air.name.clone())).collect()
+        }
+        _ => vec![None],
+    };
+    let airs = scenario.network.radio_networks();
+    let channel = |(air, name): (&Adhoc, Option<String>)| Channel {
+        mhz: (air.radio.frequency.0 / 1_000_000) as u16,
+        name,
+    };
+    airs.zip(names).map(channel).collect()
+}
+
+/// True if a scenario transmits 802.11 frames.
+fn has_frames(scenario: &Scenario) -> bool {
+    scenario.network.radio_networks().any(|air| matches!(air.mac, Mac::Dcf(_)))
 }
 
 /// The comment on a frame that was not received as intended.

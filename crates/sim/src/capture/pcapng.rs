@@ -1,6 +1,7 @@
 //! The blocks of a pcapng file and its interfaces.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::time::Duration as Span;
 
@@ -16,6 +17,7 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::pcapng::blocks::{Block, PcapNgBlock};
 use pcap_file::{DataLink, Endianness, PcapError};
 
+use super::WiredHop;
 use driftway_net::addresses::address;
 
 /// Timestamps count 10⁻⁹ s.
@@ -23,15 +25,67 @@ const NANOSECONDS: u8 = 9;
 
 type Output = Box<dyn Write + Send>;
 
+/// An interface of a capture.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CaptureInterface {
+    /// The frames that a node sends, with the name of the air if there are several.
+    Node(u32, Option<String>),
+    /// The packets that a node sends over a wire.
+    Wire(WiredHop),
+    /// Packets that were dropped, as frames.
+    Lost,
+    /// Packets that were dropped, without frames.
+    LostOnWire,
+}
+
+impl CaptureInterface {
+    const fn link_type(&self) -> DataLink {
+        match self {
+            Self::Node(..) | Self::Lost => DataLink::IEEE802_11_RADIOTAP,
+            Self::Wire(_) | Self::LostOnWire => DataLink::RAW,
+        }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::Node(node, None) => format!("node-{node}"),
+            Self::Node(node, Some(air)) => format!("node-{node}-{air}"),
+            Self::Wire(WiredHop { wire, node, .. }) => format!("node-{node}-wire-{wire}"),
+            Self::Lost | Self::LostOnWire => "lost".to_owned(),
+        }
+    }
+
+    fn description(&self) -> String {
+        match self {
+            Self::Node(node, None) => format!("frames sent by node {node}"),
+            Self::Node(node, Some(air)) => format!("frames sent by node {node} on air {air}"),
+            Self::Wire(WiredHop { wire, node, neighbour }) => {
+                format!("packets sent by node {node} to node {neighbour} over wire {wire}")
+            }
+            Self::Lost => "packets dropped in a node, not transmitted".to_owned(),
+            Self::LostOnWire => "packets dropped in a node or on a wire".to_owned(),
+        }
+    }
+
+    /// The nodes that it involves.
+    fn nodes(&self) -> [Option<u32>; 2] {
+        match self {
+            Self::Node(node, _) => [Some(*node), None],
+            Self::Wire(WiredHop { node, neighbour, .. }) => [Some(*node), Some(*neighbour)],
+            Self::Lost | Self::LostOnWire => [None, None],
+        }
+    }
+}
+
 /// Writes blocks, and each interface's description before its first packet. The first error of the
 /// output is kept until the end, and nothing is written after it, so that the run itself is not
 /// aborted.
 pub struct CaptureWriter {
     out: io::Result<PcapNgWriter<Output>>,
-    /// The interface of each node that has sent a frame.
-    node_interfaces: Vec<Option<u32>>,
-    drop_interface: Option<u32>,
-    interface_count: u32,
+    /// The numbers of the interfaces.
+    interfaces: BTreeMap<CaptureInterface, u32>,
+    /// The nodes whose names are written.
+    named: BTreeSet<u32>,
 }
 
 impl CaptureWriter {
@@ -48,21 +102,20 @@ impl CaptureWriter {
         };
         Self {
             out: PcapNgWriter::with_section_header(out, section).map_err(io_error),
-            node_interfaces: Vec::new(),
-            drop_interface: None,
-            interface_count: 0,
+            interfaces: BTreeMap::new(),
+            named: BTreeSet::new(),
         }
     }
 
-    /// Writes a packet: on the interface of the node that sent it, or on that of the drops.
+    /// Writes a packet.
     pub fn write_packet(
         &mut self,
-        node: Option<u32>,
+        interface: CaptureInterface,
         at: Instant,
         data: &[u8],
         comment: Option<&str>,
     ) {
-        let interface_id = self.interface_id(node);
+        let interface_id = self.interface_id(interface);
         let comment = comment.map(|text| EnhancedPacketOption::Comment(Cow::Borrowed(text)));
         self.write_block(&Block::EnhancedPacket(EnhancedPacketBlock {
             interface_id,
@@ -85,44 +138,30 @@ impl CaptureWriter {
         }
     }
 
-    fn interface_id(&mut self, node: Option<u32>) -> u32 {
-        let known = match node {
-            Some(node) => self.node_interfaces.get(node as usize).copied().flatten(),
-            None => self.drop_interface,
-        };
-        if let Some(interface) = known {
-            return interface;
+    fn interface_id(&mut self, interface: CaptureInterface) -> u32 {
+        if let Some(known) = self.interfaces.get(&interface) {
+            return *known;
         }
-        let (name, description) = match node {
-            Some(node) => (format!("node-{node}"), format!("frames sent by node {node}")),
-            None => ("lost".to_owned(), "packets dropped in a node, not transmitted".to_owned()),
-        };
         let mut options = vec![
-            InterfaceDescriptionOption::IfName(name.into()),
-            InterfaceDescriptionOption::IfDescription(description.into()),
+            InterfaceDescriptionOption::IfName(interface.name().into()),
+            InterfaceDescriptionOption::IfDescription(interface.description().into()),
             InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
         ];
-        if let Some(node) = node {
+        if let CaptureInterface::Node(node, _) = interface {
             options.push(InterfaceDescriptionOption::IfMacAddr(
                 HardwareAddr::of_node(node).0.to_vec().into(),
             ));
         }
-        let linktype = DataLink::IEEE802_11_RADIOTAP;
+        let linktype = interface.link_type();
         self.write_block(&InterfaceDescriptionBlock { linktype, snaplen: 0, options }.into_block());
-        let interface = self.interface_count;
-        self.interface_count += 1;
-        match node {
-            None => self.drop_interface = Some(interface),
-            Some(node) => {
+        for node in interface.nodes().into_iter().flatten() {
+            if self.named.insert(node) {
                 self.write_node_name(node);
-                let node = node as usize;
-                if self.node_interfaces.len() <= node {
-                    self.node_interfaces.resize(node + 1, None);
-                }
-                self.node_interfaces[node] = Some(interface);
             }
         }
-        interface
+        let number = self.interfaces.len() as u32;
+        self.interfaces.insert(interface, number);
+        number
     }
 
     /// Writes the node's name, which Wireshark shows if it resolves addresses.

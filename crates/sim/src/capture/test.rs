@@ -201,7 +201,8 @@ fn example() -> Vec<u8> {
         let error = Packet::icmp_error(address(1), &packet, unreachable).unwrap();
         let (packet, error) = (RoutedPacket::plain(packet), RoutedPacket::plain(error));
         let asked = RoutedPacket::plain(request());
-        let mut put = |frame: FrameRecord, carried| capture.write_frame(&frame, PREAMBLE, carried);
+        let mut put =
+            |frame: FrameRecord, carried| capture.write_frame(0, &frame, PREAMBLE, carried);
         let data = frame(FrameKind::Data, 0, Some(1), 900);
         put(frame(FrameKind::Rts, 0, Some(1), 100), FrameBody::Empty);
         put(frame(FrameKind::Cts, 1, Some(0), 500), FrameBody::Empty);
@@ -219,7 +220,7 @@ fn example() -> Vec<u8> {
             outcome: ReceptionOutcome::Collided,
             ..data
         };
-        capture.write_frame(&again, PREAMBLE, FrameBody::Packet(&packet));
+        capture.write_frame(0, &again, PREAMBLE, FrameBody::Packet(&packet));
         capture.write_drop(died, 2, None, FrameBody::Packet(&error), "no-route");
     })
 }
@@ -315,7 +316,7 @@ fn bytes_of_no_header_follow_the_packet() {
             let packet =
                 RoutedPacket { size_adjustment: padding, ..RoutedPacket::plain(segment()) };
             let data = frame(FrameKind::Data, 0, Some(1), 100);
-            capture.write_frame(&data, PREAMBLE, FrameBody::Packet(&packet));
+            capture.write_frame(0, &data, PREAMBLE, FrameBody::Packet(&packet));
         }
     });
     let records = read(&file);
@@ -367,14 +368,14 @@ fn a_full_disk_is_reported_at_the_end() {
         let mut capture = Capture::new(Box::new(Full(room)), &scenario(), 1).unwrap();
         for micros in 0..9 {
             let data = frame(FrameKind::Data, 0, Some(1), micros);
-            capture.write_frame(&data, PREAMBLE, FrameBody::Packet(&packet));
+            capture.write_frame(0, &data, PREAMBLE, FrameBody::Packet(&packet));
         }
         assert_eq!(capture.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
     }
 }
 
 #[test]
-fn a_path_has_no_capture() {
+fn packets_on_wires_are_captured_without_a_frame() {
     let text = r#"
 name = "a path"
 duration = "1 s"
@@ -390,5 +391,61 @@ to = 1
 application = "ftp"
 "#;
     let path = Scenario::parse("test.toml", text, &[]).unwrap();
-    assert!(Capture::new(Box::new(io::sink()), &path, 1).is_none());
+    let kept = SharedBuffer::default();
+    let mut capture = Capture::new(Box::new(kept.clone()), &path, 1).unwrap();
+    let packet = RoutedPacket::plain(segment());
+    let hop = WiredHop { wire: 1, node: 0, neighbour: 1 };
+    capture.write_wired(Instant::from_secs(1), hop, &packet);
+    capture.write_wired_drop(Instant::from_secs(2), hop, &packet, "bit-error");
+    capture.write_drop(Instant::from_secs(3), 1, None, FrameBody::Packet(&packet), "time-to-live");
+    capture.finish().unwrap();
+    let file = Arc::try_unwrap(kept.0).unwrap().into_inner().unwrap();
+    let mut reader = PcapNgReader::new(file.as_slice()).unwrap();
+    let (mut interfaces, mut records) = (Vec::new(), Vec::new());
+    while let Some(block) = reader.next_block() {
+        match block.unwrap() {
+            Block::InterfaceDescription(interface) => {
+                let name = interface.options.iter().find_map(|option| match option {
+                    InterfaceDescriptionOption::IfName(name) => Some(name.to_string()),
+                    _ => None,
+                });
+                interfaces.push((u32::from(interface.linktype), name.unwrap()));
+            }
+            Block::EnhancedPacket(packet) => {
+                let comment = packet.options.iter().find_map(|option| match option {
+                    EnhancedPacketOption::Comment(text) => Some(text.to_string()),
+                    _ => None,
+                });
+                assert_eq!((packet.data[0], packet.data.len()), (0x45, 1500), "an IP packet");
+                records.push((packet.interface_id, comment.unwrap_or_default()));
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(interfaces, [(101, "node-0-wire-1".to_owned()), (101, "lost".to_owned())]);
+    let comments = [
+        (0, ""),
+        (1, "dropped at node 0, wire 1 to node 1: bit-error"),
+        (1, "dropped at node 1: time-to-live"),
+    ];
+    assert_eq!(records, comments.map(|(interface, comment)| (interface, comment.to_owned())));
+}
+
+#[test]
+fn frames_of_tdma_are_not_captured() {
+    let mac = [("network.mac".to_owned(), "{ kind = \"tdma\" }".to_owned())];
+    let text = r#"
+name = "two nodes"
+duration = "1 s"
+[network]
+kind = "adhoc"
+mobility = { positions = [["0 m", "0 m"], ["200 m", "0 m"]] }
+routing = { protocol = "aodv" }
+[[flow]]
+from = 0
+to = 1
+application = "ftp"
+"#;
+    let tdma = Scenario::parse("test.toml", text, &mac).unwrap();
+    assert!(Capture::new(Box::new(io::sink()), &tdma, 1).is_none());
 }

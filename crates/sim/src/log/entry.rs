@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::iter::once;
 use std::str::FromStr;
 
 use driftway_base::{Duration, Instant};
@@ -51,7 +52,7 @@ pub struct Entry {
     pub offset_bytes: Option<u64>,
     /// The number of hops that a delivered packet has taken.
     pub hops: Option<u32>,
-    /// The number of packets in the node's interface queue after the event.
+    /// The number of packets in the interface queue after the event.
     pub queue_length: Option<u32>,
     /// The congestion window (bytes).
     pub cwnd_bytes: Option<u32>,
@@ -65,6 +66,9 @@ pub struct Entry {
     pub x_m: Option<f64>,
     /// The node's position, y coordinate (m).
     pub y_m: Option<f64>,
+    /// The source route of a packet under DSR, with both ends, as in `0-3-7-4`; of a salvaged packet, from
+    /// the node that has salvaged it on.
+    pub source_route: Option<String>,
 }
 
 /// The part of a node in which an event occurs.
@@ -73,12 +77,16 @@ pub struct Entry {
 pub enum Layer {
     /// Frames.
     Air,
-    /// The interface queue.
+    /// The interface queue of a radio.
     Queue,
+    /// A wire, and the interface queue of its end.
+    Link,
     /// Routing, and the packets that pass through it.
     Routing,
     /// TCP at the sender, and the receiving application.
     Tcp,
+    /// The applications of a flow over UDP.
+    Udp,
     /// The aid.
     Aid,
     /// The node's position.
@@ -91,13 +99,15 @@ pub enum Layer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
-    /// A frame was transmitted; a segment was passed from TCP to IP.
+    /// A frame was transmitted; the transmission of a packet over a wire began; a segment was passed from
+    /// TCP to IP; an application sent a datagram.
     Sent,
     /// As `sent`, for a frame or data that had been sent before.
     Retransmitted,
     /// A packet was received from a neighbour.
     Received,
-    /// A packet reached its destination; a stream was delivered up to an offset.
+    /// A packet reached its destination, or the other end of a wire; a stream was delivered up to an
+    /// offset; an application received a datagram.
     Delivered,
     /// A packet was dropped.
     Dropped,
@@ -163,6 +173,7 @@ impl Entry {
             offset_bytes: None,
             hops: None,
             queue_length: None,
+            source_route: None,
             cwnd_bytes: None,
             ssthresh_bytes: None,
             rto_s: None,
@@ -191,6 +202,7 @@ impl Entry {
             source,
             destination: node_number(ip.destination),
             bytes: Some(packet.len()),
+            source_route: source_route(packet),
             offset_bytes: match body {
                 Body::Tcp(segment) if !segment.payload.is_empty() => Some(segment.payload.offset),
                 Body::Udp(datagram) => Some(datagram.payload.offset),
@@ -199,6 +211,15 @@ impl Entry {
             ..self
         }
     }
+}
+
+/// The source route of a packet under DSR, with both ends.
+fn source_route(packet: &RoutedPacket) -> Option<String> {
+    let ip = &packet.packet.ip;
+    let between = &packet.dsr.as_ref()?.source_route.as_ref()?.route;
+    let nodes = once(&ip.source).chain(between.as_slice()).chain(once(&ip.destination));
+    let nodes = nodes.filter_map(|node| node_number(*node)).map(|node| node.to_string());
+    Some(nodes.collect::<Vec<_>>().join("-"))
 }
 
 /// The kind of a packet: `tcp-data`, `tcp-ack`, `tcp-syn`, `tcp-fin`, `tcp-rst`, `udp`, `icmp`, `arp`,

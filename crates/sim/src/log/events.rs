@@ -27,7 +27,7 @@ pub enum Reasons {
     None,
     /// These, each with its meaning.
     Words(&'static [(&'static str, &'static str)]),
-    /// A [`PacketDropReason`](crate::PacketDropReason).
+    /// A [`DropReason`](crate::DropReason).
     Drop,
     /// The state of an aid.
     AidState,
@@ -39,8 +39,8 @@ pub enum Reasons {
 pub const COMMON_COLUMNS: [&str; 4] = ["time_s", "node", "layer", "event"];
 
 /// The columns that describe a packet, as far as it has such values.
-pub const PACKET_COLUMNS: [&str; 7] =
-    ["kind", "flow", "packet", "source", "destination", "bytes", "offset_bytes"];
+pub const PACKET_COLUMNS: [&str; 8] =
+    ["kind", "flow", "packet", "source", "destination", "bytes", "offset_bytes", "source_route"];
 
 /// The receptions of a frame.
 const RECEPTIONS: Reasons = Reasons::Words(&[
@@ -99,9 +99,30 @@ pub const EVENTS: &[EventInfo] = &[
         .of_packet()
         .because(Reasons::Drop)
         .with(&["neighbour"]),
-    event(Layer::Routing, Event::Received, "The node received a packet from a neighbour.")
+    event(Layer::Link, Event::Enqueued, "A packet entered the queue of the node's end of a wire.")
+        .of_packet()
+        .with(&["neighbour", "queue_length"]),
+    event(Layer::Link, Event::Sent, "The transmission of a packet over the wire began.")
+        .of_packet()
+        .with(&["neighbour", "queue_length"]),
+    event(
+        Layer::Link,
+        Event::Dropped,
+        "A packet that the node sent, or was to send, over the wire was dropped.",
+    )
+    .of_packet()
+    .because(Reasons::Drop)
+    .with(&["neighbour"]),
+    event(Layer::Link, Event::Delivered, "A packet reached the other end of the wire.")
         .of_packet()
         .with(&["neighbour"]),
+    event(
+        Layer::Routing,
+        Event::Received,
+        "The node received a packet from a neighbour on the air.",
+    )
+    .of_packet()
+    .with(&["neighbour"]),
     event(Layer::Routing, Event::Delivered, "A packet reached its destination.")
         .of_packet()
         .with(&["hops"]),
@@ -176,13 +197,20 @@ pub const EVENTS: &[EventInfo] = &[
         "At the receiver: the application has read the stream up to this offset.",
     )
     .with(&["flow", "offset_bytes"]),
+    event(Layer::Udp, Event::Sent, "The application sent a datagram.").with(&[
+        "flow",
+        "bytes",
+        "offset_bytes",
+    ]),
+    event(Layer::Udp, Event::Delivered, "At the receiver: the application received a datagram.")
+        .with(&["flow", "bytes", "offset_bytes"]),
     event(Layer::Aid, Event::State, "The aid has entered this state.")
         .because(Reasons::AidState)
         .with(&["flow"]),
     event(
         Layer::Mobility,
         Event::Position,
-        "The node is at this position; at the first event after each second.",
+        "The node is at this position: of each node with a radio, at whole seconds.",
     )
     .with(&["x_m", "y_m"]),
     event(Layer::Fault, Event::Begins, "A fault begins.").because(Reasons::Fault),

@@ -25,15 +25,19 @@ pub struct EventLog {
     /// Frames are recorded when they end, but with their start time. Other entries wait for them, so
     /// that rows are in order of time.
     expects_frames: bool,
+    /// Frames of several airs overlap, and end in another order than they begin.
+    frames_overlap: bool,
     pending: VecDeque<Entry>,
     /// The last recorded state of each flow's aid.
     aid_states: Vec<&'static str>,
+    /// The interval at which positions are recorded; `None`: never.
+    position_interval: Option<Duration>,
     /// The time at which positions are to be recorded next.
     next_positions: Instant,
 }
 
-/// The interval at which positions are recorded: at the first event after each second.
-const POSITION_INTERVAL: Duration = Duration::from_secs(1);
+/// Duration that no frame exceeds.
+pub(crate) const LONGEST_FRAME: Duration = Duration::from_secs(1);
 
 impl EventLog {
     /// A log that writes to `out`.
@@ -42,16 +46,26 @@ impl EventLog {
             out: csv::Writer::from_writer(out),
             write_error: None,
             expects_frames: false,
+            frames_overlap: false,
             pending: VecDeque::new(),
             aid_states: Vec::new(),
+            position_interval: Some(Duration::from_secs(1)),
             next_positions: Instant::ZERO,
         }
     }
 
-    /// Prepares the log for entries of frames, which are passed to
+    /// Sets the interval at which positions are recorded, from the start of the run on: 1 s if it is not
+    /// set. `None`, or no time: they are not recorded.
+    #[must_use]
+    pub fn with_positions(self, interval: Option<Duration>) -> Self {
+        Self { position_interval: interval.filter(|interval| !interval.is_zero()), ..self }
+    }
+
+    /// Prepares the log for entries of frames of this number of airs, which are passed to
     /// [`record_frame`](Self::record_frame) when each has ended.
-    pub fn expect_frames(&mut self) {
-        self.expects_frames = true;
+    pub fn expect_frames(&mut self, airs: usize) {
+        self.expects_frames = airs > 0;
+        self.frames_overlap = airs > 1;
     }
 
     /// Records an event. Its time must not be before that of the last one.
@@ -63,14 +77,25 @@ impl EventLog {
         }
     }
 
-    /// Records a transmitted frame. Its start must not be before that of the last one.
-    pub fn record_frame(&mut self, entry: &Entry) {
-        while self.pending.front().is_some_and(|other| other.time_s <= entry.time_s) {
+    /// Records a transmitted frame. Its start must not be before that of the last one of its air.
+    pub fn record_frame(&mut self, entry: Entry) {
+        let at = entry.time_s;
+        if self.frames_overlap {
+            let place = self.pending.partition_point(|other| other.time_s <= at);
+            self.pending.insert(place, entry);
+            self.write_pending(|other| other + LONGEST_FRAME <= at);
+        } else {
+            self.write_pending(|other| other <= at);
+            self.write(&entry);
+        }
+    }
+
+    fn write_pending(&mut self, is_due: impl Fn(Instant) -> bool) {
+        while self.pending.front().is_some_and(|other| is_due(other.time_s)) {
             if let Some(other) = self.pending.pop_front() {
                 self.write(&other);
             }
         }
-        self.write(entry);
     }
 
     /// Writes all waiting entries: no frame is being transmitted that could come before them.
@@ -91,13 +116,18 @@ impl EventLog {
         }
     }
 
-    /// Returns `true` if positions are due, once for each interval.
-    pub fn take_positions_due(&mut self, now: Instant) -> bool {
-        let due = now >= self.next_positions;
-        if due {
-            self.next_positions = now + POSITION_INTERVAL;
-        }
-        due
+    /// Returns the time at which positions are to be recorded next; in the far future if they are not.
+    pub fn next_positions(&self) -> Instant {
+        self.position_interval.map_or(Instant::FAR_FUTURE, |_| self.next_positions)
+    }
+
+    /// Returns the time at which positions are due by `now`, once for each.
+    pub fn take_positions_due(&mut self, now: Instant) -> Option<Instant> {
+        let (interval, due) = (self.position_interval?, self.next_positions);
+        (due <= now).then(|| {
+            self.next_positions = due + interval;
+            due
+        })
     }
 
     /// Ends the log.

@@ -61,6 +61,7 @@ fn every_column_round_trips_through_csv() {
         rto_s: Some(Duration::from_millis(1500)),
         x_m: Some(0.1 + 0.2),
         y_m: Some(-1e-9),
+        source_route: Some("4-7-8-9".into()),
         ..at(0, Event::Dropped).with_reason("queue-overflow").with_packet(&segment())
     };
     let bare = at(12_001, Event::FalseLinkFailure);
@@ -73,11 +74,11 @@ fn every_column_round_trips_through_csv() {
     assert_eq!(
         lines.next().unwrap(),
         "time_s,node,layer,event,reason,kind,flow,packet,source,destination,neighbour,bytes,\
-         offset_bytes,hops,queue_length,cwnd_bytes,ssthresh_bytes,rto_s,x_m,y_m"
+         offset_bytes,hops,queue_length,cwnd_bytes,ssthresh_bytes,rto_s,x_m,y_m,source_route"
     );
     let start = "12.000000001,7,queue,dropped,queue-overflow,tcp-data,3,4:117,4,9,8,1500,2920,";
     assert!(lines.next().unwrap().starts_with(start), "{text}");
-    assert_eq!(lines.next().unwrap(), "12.001000000,7,queue,false-link-failure,,,,,,,,,,,,,,,,");
+    assert_eq!(lines.next().unwrap(), "12.001000000,7,queue,false-link-failure,,,,,,,,,,,,,,,,,");
 }
 
 #[test]
@@ -95,12 +96,12 @@ fn rows_are_in_order_although_frames_are_recorded_late() {
         read(text).iter().map(|entry| entry.time_s.as_millis()).collect()
     };
     let text = logged(|log| {
-        log.expect_frames();
+        log.expect_frames(1);
         log.record(at(1, Event::Enqueued));
         log.record(at(5, Event::Dequeued));
         log.record(at(9, Event::Received));
-        log.record_frame(&at(4, Event::Sent));
-        log.record_frame(&at(5, Event::Sent));
+        log.record_frame(at(4, Event::Sent));
+        log.record_frame(at(5, Event::Sent));
         log.record(at(12, Event::Received));
     });
     assert_eq!(times(&text), [1, 4, 5, 5, 9, 12]);
@@ -121,13 +122,19 @@ fn an_unchanged_state_leaves_one_row() {
 }
 
 #[test]
-fn positions_are_due_each_second() {
-    let mut log = EventLog::new(Box::new(io::sink()));
-    let wanted = [0, 0, 400, 999, 1000, 1001, 2400, 3300, 3400].map(|millis| {
+fn positions_are_due_at_each_whole_second() {
+    let due_by = |log: &mut EventLog, millis| {
         let now = Instant::from_millis(millis);
-        log.take_positions_due(now)
-    });
-    assert_eq!(wanted, [true, false, false, false, true, false, true, false, true]);
+        std::iter::from_fn(|| log.take_positions_due(now)).collect::<Vec<_>>()
+    };
+    let mut log = EventLog::new(Box::new(io::sink()));
+    for (millis, seconds) in [(0, 0..1), (0, 0..0), (999, 0..0), (1000, 1..2), (4200, 2..5)] {
+        let expected: Vec<_> = seconds.map(Instant::from_secs).collect();
+        assert_eq!(due_by(&mut log, millis), expected, "by {millis} ms");
+    }
+    assert_eq!(log.next_positions(), Instant::from_secs(5));
+    let mut log = log.with_positions(None);
+    assert_eq!((due_by(&mut log, 9000), log.next_positions()), (vec![], Instant::FAR_FUTURE));
 }
 
 #[test]

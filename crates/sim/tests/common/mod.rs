@@ -42,6 +42,30 @@ pub fn example(name: &str, changes: &[(&str, &str)]) -> Scenario {
     Scenario::load(path, &changes).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Changes that make the longer examples short enough for every test run, or that make a short run
+/// exercise its subject.
+pub const CHANGED: &[(&str, &[(&str, &str)])] = &[
+    ("adhoc-aodv", &[("duration", "60 s"), ("flow.*.start", "10 s")]),
+    ("adhoc-cbr", &[("duration", "60 s")]),
+    ("adhoc-chain", &[("duration", "30 s")]),
+    ("adhoc-dsr", &[("duration", "60 s"), ("flow.*.start", "10 s")]),
+    ("adhoc-elfn", &[("duration", "60 s")]),
+    ("adhoc-epln", &[("duration", "60 s")]),
+    ("adhoc-gateway", &[("duration", "60 s")]),
+    ("congestion", &[("duration", "100 s")]),
+    ("figure-8-atcp", &[("flow.0.application.transfer", "200 kB")]),
+    ("figure-8-tcp", &[("flow.0.application.transfer", "200 kB")]),
+    ("interference", &[("flow.0.application.transfer", "300 kB")]),
+    ("multipath", &[("flow.0.application.transfer", "1 MB")]),
+    ("split-gateway", &[("duration", "60 s")]),
+];
+
+/// An example, shortened as the golden runs are.
+pub fn short_example(name: &str) -> Scenario {
+    let changes = CHANGED.iter().find(|(changed, _)| *changed == name).map_or(&[][..], |(_, c)| c);
+    example(name, changes)
+}
+
 /// Runs a scenario; packets are conserved and streams are intact.
 pub fn run(scenario: &Scenario, seed: u64) -> RunResult {
     driftway_sim::run(scenario, seed, None)

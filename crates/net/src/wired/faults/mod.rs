@@ -10,10 +10,12 @@ mod outages;
 mod partition;
 mod plan;
 mod radio_down;
+mod schedule;
 #[cfg(test)]
 mod test;
 
 pub use action::FaultAction;
-pub use active::{ActiveFault, active_faults};
+pub use active::active_faults;
 pub use partition::PartitionNotification;
 pub use plan::FaultPlan;
+pub use schedule::Faults;

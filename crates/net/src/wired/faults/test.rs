@@ -4,6 +4,7 @@ use driftway_base::{Duration, Instant};
 use driftway_link::Side;
 use driftway_scenario::{Link, Network, Scenario};
 
+use super::active::ActiveFault;
 use super::*;
 
 fn faults(text: &str, seed: u64) -> Vec<ActiveFault> {

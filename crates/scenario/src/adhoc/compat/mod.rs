@@ -40,7 +40,10 @@ pub fn ns2_deviations() -> impl Iterator<Item = &'static Deviation> {
 /// Inserts the values of ns-2.35 as defaults into `[network]`, or `[network.air]`, if `compat` requests them; otherwise
 /// inserts the standard's values of those keys whose default depends on another key.
 pub(crate) fn expand(tree: &mut Node) -> Result<(), Diagnostic> {
-    let Some(network) = node_names::radio_table_mut(tree) else { return Ok(()) };
+    node_names::radio_tables(tree).iter_mut().try_for_each(expand_table)
+}
+
+fn expand_table(network: &mut Node) -> Result<(), Diagnostic> {
     let text = |keys: [&str; 2], default: &'static str| -> String {
         match keys.iter().try_fold(&*network, |node, key| node.get(key)).map(|node| &node.value) {
             Some(Value::String(text)) => text.clone(),

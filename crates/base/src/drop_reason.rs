@@ -1,14 +1,14 @@
-//! Reasons for which packets are dropped.
+//! Reasons for which packets are dropped, one list for links, queues, routing and hosts.
 
 macro_rules! reasons {
     ($($(#[doc = $doc:literal])+ $reason:ident = $name:literal,)*) => {
-        /// Reasons for which a packet is dropped.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum PacketDropReason {
+        /// The reason for which a packet is dropped.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum DropReason {
             $($(#[doc = $doc])+ $reason,)*
         }
 
-        impl PacketDropReason {
+        impl DropReason {
             /// All reasons.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$reason),*];
 
@@ -74,4 +74,19 @@ reasons! {
     DuplicateInQueue = "repeated",
     /// CoDel dropped the packet because packets had waited too long.
     Codel = "codel",
+    /// The link layer gave up the packet, and network-layer acknowledgments decide whether it has arrived.
+    Unconfirmed = "unconfirmed",
+}
+
+impl DropReason {
+    /// Returns true for the reasons for which queues drop packets: they are full, or early.
+    pub const fn is_of_queue(self) -> bool {
+        matches!(self, Self::QueueOverflow | Self::Red | Self::Codel)
+    }
+
+    /// Returns true if the reason implies that there is no route to the destination at present: of the
+    /// reasons for which routing drops a packet, all but these.
+    pub const fn is_route_failure(self) -> bool {
+        !matches!(self, Self::Loop | Self::TimeToLive | Self::Unconfirmed)
+    }
 }

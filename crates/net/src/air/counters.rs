@@ -1,0 +1,33 @@
+//! Counters of what became of packets over the air.
+
+/// Counters of what became of packets over the air, of all nodes together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoutingCounters {
+    /// Packets that routing sent or forwarded, whatever happened to them afterwards.
+    pub routed: PacketCounts,
+    /// Packets that link layers sent.
+    pub hops: PacketCounts,
+    /// Packets that a link layer failed to send.
+    pub link_failures: u64,
+    /// Packets that were returned to routing because ARP did not resolve their next hop.
+    pub arp_failures: u64,
+    /// Both kinds of failures with the neighbour in range.
+    pub false_link_failures: u64,
+    /// Packets passed to a link layer again after a failure.
+    pub link_retries: u64,
+    /// Link retries with the neighbour out of range.
+    pub vain_link_retries: u64,
+    /// Packets that were sent after a link retry.
+    pub link_retries_sent: u64,
+}
+
+/// Host packets, each counted once for each node that sends it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketCounts {
+    /// Segments with data, a SYN or a FIN, and datagrams.
+    pub data: u64,
+    /// Segments without data, SYN or FIN.
+    pub acks: u64,
+    /// ICMP messages.
+    pub icmp: u64,
+}

@@ -1,0 +1,44 @@
+//! Interfaces of nodes, and the ends of packets.
+
+use driftway_base::DropReason;
+use driftway_link::Side;
+
+/// An interface of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interface {
+    /// An end of a wire.
+    Wire(LinkEnd),
+    /// A radio, by its number in the network.
+    Radio(usize),
+}
+
+/// A wired interface of a node: its side of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkEnd {
+    /// Number of the link.
+    pub link: usize,
+    /// Side of the node.
+    pub side: Side,
+}
+
+/// The part of the network in which a packet ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A node, as the packet's destination or on the way between two interfaces.
+    Node(usize),
+    /// The routing protocol of a node.
+    Routing(usize),
+    /// An interface, and the next hop over it if it is known and the interface has several.
+    Interface(Interface, Option<u32>),
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It has reached the host of its destination, or the gateway that splits its connection.
+    Delivered,
+    /// The link layer has sent it over the air: what neighbours have received are copies.
+    PassedOn,
+    /// It is dropped.
+    Dropped(DropReason),
+}

@@ -1,0 +1,185 @@
+//! Packets that leave a node over one of its interfaces.
+
+use driftway_base::{DropReason, Ecn};
+use driftway_link::{Dequeued, EnqueueOutcome, Frame, PacketClass, QueuePosition, QueuedPacket};
+use driftway_radio::OutgoingPacket;
+use driftway_wire::{Body, Packet, RoutedPacket};
+
+use super::parts::QueueArrival;
+use super::resolution::is_arp;
+use super::{Network, Radio};
+use crate::interface::{Interface, LinkEnd, Place};
+
+impl Network {
+    /// Enqueues a packet on an interface, for this next hop if the interface has several; `None`:
+    /// broadcast.
+    pub(super) fn enqueue(
+        &mut self,
+        interface: Interface,
+        id: u32,
+        next_hop: Option<u32>,
+        place: QueuePosition,
+    ) {
+        let at = Place::Interface(interface, next_hop);
+        let outcome = match interface {
+            Interface::Wire(end) => self.enqueue_on_wire(end, id, place),
+            Interface::Radio(radio) => self.enqueue_at_radio(radio, id, next_hop, place),
+        };
+        match outcome {
+            Some(EnqueueOutcome::Accepted { mark, evicted }) => {
+                if mark {
+                    self.mark(id);
+                }
+                if self.recorder.records_all() {
+                    self.record_enqueued(interface, id, next_hop);
+                }
+                if let Some(other) = evicted {
+                    let at = Place::Interface(interface, None);
+                    self.drop(at, other, DropReason::QueueOverflow);
+                }
+            }
+            Some(EnqueueOutcome::Dropped { reason }) => {
+                self.drop(at, id, reason);
+            }
+            Some(EnqueueOutcome::Refused) => match interface {
+                Interface::Wire(end) => self.on_packet_refused(end, id, place),
+                Interface::Radio(_) => {
+                    self.drop(at, id, DropReason::QueueOverflow);
+                }
+            },
+            None => return,
+        }
+        if let Interface::Radio(radio) = interface {
+            self.transmit_next(radio);
+        }
+    }
+
+    fn enqueue_on_wire(
+        &mut self,
+        end: LinkEnd,
+        id: u32,
+        place: QueuePosition,
+    ) -> Option<EnqueueOutcome> {
+        let link = end.link;
+        let packet = &self.packets.get(id)?.packet;
+        let frame = Frame { id, bytes: packet.len(), ecn_capable: packet.ip.ecn.is_capable() };
+        // A burst marks its link once: the ready queue is no longer than the number of links.
+        if self.work.ready_links.back() != Some(&link) {
+            self.work.ready_links.push_back(link);
+        }
+        Some(self.wires.enqueue(self.now, end, frame, place))
+    }
+
+    fn enqueue_at_radio(
+        &mut self,
+        radio: usize,
+        id: u32,
+        next_hop: Option<u32>,
+        place: QueuePosition,
+    ) -> Option<EnqueueOutcome> {
+        let item = queue_item(self.packets.get(id)?, id, next_hop);
+        let queue = &mut self.medium.radios[radio].queue;
+        match place {
+            QueuePosition::Tail if self.medium.segment_queueing.inspects_segments() => {
+                self.enqueue_segment(radio, item)
+            }
+            QueuePosition::Tail => Some(queue.enqueue(self.now, item)),
+            QueuePosition::Front => Some(queue.enqueue_at(self.now, item, place)),
+        }
+    }
+
+    /// Puts a packet into a queue that inspects segments; `None` if it was dropped as a duplicate.
+    fn enqueue_segment(&mut self, radio: usize, item: QueuedPacket) -> Option<EnqueueOutcome> {
+        let order = self.medium.segment_queueing;
+        let own = self.packets.get(item.id).map(|routed| routed.packet);
+        let Self { packets, medium, now, .. } = self;
+        let queue = &mut medium.radios[radio].queue;
+        let mut compared = |other: &QueuedPacket, is_so: fn(&Packet, &Packet) -> bool| {
+            let other = packets.get(other.id).map(|routed| routed.packet);
+            own.zip(other).is_some_and(|(own, other)| is_so(&own, &other))
+        };
+        let is_duplicate = crate::air::segment_order::is_duplicate;
+        if order.discards_duplicates && queue.iter().any(|other| compared(&other, is_duplicate)) {
+            let at = Place::Interface(Interface::Radio(radio), item.next_hop);
+            self.drop(at, item.id, DropReason::DuplicateInQueue);
+            return None;
+        }
+        let is_before = crate::air::segment_order::is_before;
+        Some(match order.sorted {
+            true => queue.enqueue_before(*now, item, |other| compared(other, is_before)),
+            false => queue.enqueue(*now, item),
+        })
+    }
+
+    /// Sets the Congestion Experienced codepoint of a packet.
+    pub(super) fn mark(&mut self, id: u32) {
+        if let Some(routed) = self.packets.get(id) {
+            routed.packet.ip.ecn = Ecn::Ce;
+        }
+    }
+
+    /// Enqueues a packet at a radio after the link layer's processing delay.
+    pub(super) fn enqueue_after_delay(
+        &mut self,
+        radio: usize,
+        id: u32,
+        next_hop: Option<u32>,
+        place: QueuePosition,
+    ) {
+        let delay = self.medium.radios[radio].stack_delay;
+        if delay.is_zero() {
+            return self.enqueue(Interface::Radio(radio), id, next_hop, place);
+        }
+        let at = self.now + delay;
+        self.medium.radios[radio].queue_arrivals.push_back(QueueArrival {
+            at,
+            id,
+            next_hop,
+            place,
+        });
+        self.schedule_node(self.medium.radios[radio].node, at);
+    }
+
+    /// Passes a radio's next queued packet to the MAC layer if it can accept one.
+    pub(super) fn transmit_next(&mut self, radio: usize) {
+        let of = &mut self.medium.radios[radio];
+        if !self.medium.airs[of.air].mac.can_accept(of.station) {
+            return;
+        }
+        let mut dropped = Vec::new();
+        let served = of.queue.serve(self.now, |item| dropped.push(item));
+        for item in dropped {
+            let at = Place::Interface(Interface::Radio(radio), item.next_hop);
+            self.drop(at, item.id, DropReason::Codel);
+        }
+        let Some(Dequeued { frame: item, mark }) = served else { return };
+        if mark {
+            self.mark(item.id);
+        }
+        self.transmit(radio, OutgoingPacket { id: item.id, to: item.next_hop, bytes: item.bytes });
+    }
+
+    /// Passes a packet, whose receiver is a node, to the MAC layer, which must be able to accept it.
+    pub(super) fn transmit(&mut self, radio: usize, outgoing: OutgoingPacket) {
+        if self.recorder.records_all() {
+            self.record_sent(Interface::Radio(radio), outgoing.id, outgoing.to);
+        }
+        let Radio { air, station, .. } = self.medium.radios[radio];
+        let to = outgoing.to.and_then(|node| self.medium.airs[air].station_of(node));
+        self.medium.airs[air].mac.send(self.now, station, OutgoingPacket { to, ..outgoing });
+        self.schedule_air(air);
+    }
+}
+
+/// The interface queue's entry for a packet.
+fn queue_item(packet: &RoutedPacket, id: u32, next_hop: Option<u32>) -> QueuedPacket {
+    let class = match &packet.packet.body {
+        // queue/dsr-priqueue.cc, queue/priqueue.cc: ARP messages have no priority.
+        Body::NoNextHeader if is_arp(packet) => PacketClass::Other,
+        Body::Aodv(_) | Body::NoNextHeader => PacketClass::Routing,
+        Body::Tcp(segment) if segment.sequence_len() == 0 => PacketClass::Ack,
+        Body::Tcp(_) | Body::Udp(_) | Body::Icmp(_) => PacketClass::Other,
+    };
+    let ecn_capable = packet.packet.ip.ecn.is_capable();
+    QueuedPacket { id, bytes: packet.len(), ecn_capable, next_hop, class }
+}

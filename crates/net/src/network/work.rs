@@ -1,0 +1,77 @@
+//! The work that a network has to do at one instant.
+
+use std::collections::VecDeque;
+
+use driftway_base::Signal;
+
+use super::task::Task;
+use crate::output::Output;
+
+/// What is asked of hosts, and the tasks that follow.
+pub struct Work {
+    /// What is asked of hosts.
+    pub outputs: VecDeque<Output>,
+    /// Tasks, the next one last.
+    pub tasks: Vec<Task>,
+    /// Links to be polled after all tasks.
+    pub ready_links: VecDeque<usize>,
+    /// Packets from a node to itself.
+    pub local_deliveries: VecDeque<(usize, u32)>,
+    /// Nodes whose feedback is to be polled.
+    pub ready_feedback: VecDeque<usize>,
+    /// Nodes whose routing or ARP may have output.
+    ready_nodes: VecDeque<usize>,
+    /// True for these.
+    is_ready: Vec<bool>,
+}
+
+impl Work {
+    /// Creates the work of a network with these numbers of links and nodes: there is none.
+    pub fn new(links: usize, nodes: usize) -> Self {
+        Self {
+            outputs: VecDeque::with_capacity(16),
+            tasks: Vec::with_capacity(32),
+            ready_links: VecDeque::with_capacity(links),
+            local_deliveries: VecDeque::with_capacity(16),
+            ready_feedback: VecDeque::new(),
+            ready_nodes: VecDeque::with_capacity(nodes),
+            is_ready: vec![false; nodes],
+        }
+    }
+
+    /// Returns the next task.
+    pub fn next_task(&mut self) -> Option<Task> {
+        if let Some(task) = self.tasks.pop() {
+            Some(task)
+        } else if let Some(link) = self.ready_links.pop_front() {
+            Some(Task::PollLink { link })
+        } else if let Some((node, id)) = self.local_deliveries.pop_front() {
+            Some(Task::DeliverLocally { node, id })
+        } else if let Some(node) = self.ready_feedback.pop_front() {
+            Some(Task::DrainFeedback { node })
+        } else {
+            let node = self.ready_nodes.pop_front()?;
+            self.is_ready[node] = false;
+            Some(Task::ServeNode { node })
+        }
+    }
+
+    /// Returns true if a host is asked something, or if there are more than `pending` tasks: what is
+    /// left of the present work has to wait for them.
+    #[inline]
+    pub fn has_work_above(&self, pending: usize) -> bool {
+        !self.outputs.is_empty() || self.tasks.len() > pending
+    }
+
+    /// Puts a node into the queue of nodes whose routing has to be polled.
+    pub fn mark_ready(&mut self, node: usize) {
+        if !std::mem::replace(&mut self.is_ready[node], true) {
+            self.ready_nodes.push_back(node);
+        }
+    }
+
+    /// Passes a signal to a node's host.
+    pub fn signal(&mut self, node: usize, signal: Signal) {
+        self.outputs.push_back(Output::Signal { node, signal });
+    }
+}

@@ -1,0 +1,79 @@
+//! The wires of a network.
+
+use driftway_base::Instant;
+use driftway_link::{EnqueueOutcome, Frame, PathLink, QueuePosition, Side};
+
+use crate::interface::LinkEnd;
+
+/// All links, with the state of each that is not its own.
+pub struct Wires {
+    /// The links.
+    pub links: Vec<PathLink>,
+    /// True for links whose routers send source quenches.
+    sends_source_quench: Vec<bool>,
+    /// Number of faults that currently cut each link.
+    cut_counts: Vec<u32>,
+}
+
+impl Wires {
+    /// Takes the links of a network.
+    pub fn new(links: Vec<PathLink>, sends_source_quench: Vec<bool>) -> Self {
+        Self { cut_counts: vec![0; links.len()], links, sends_source_quench }
+    }
+
+    /// Returns the number of links.
+    pub fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Enqueues a frame at an end.
+    pub fn enqueue(
+        &mut self,
+        now: Instant,
+        end: LinkEnd,
+        frame: Frame,
+        place: QueuePosition,
+    ) -> EnqueueOutcome {
+        self.links[end.link].enqueue(now, end.side, frame, place)
+    }
+
+    /// Returns the number of frames queued at an end.
+    pub fn queue_len(&self, end: LinkEnd) -> usize {
+        self.links[end.link].queue_len(end.side)
+    }
+
+    /// Returns true if the router at an end of a link sends source quenches.
+    pub fn sends_source_quench(&self, link: usize) -> bool {
+        self.sends_source_quench[link]
+    }
+
+    /// Counts a cut of a link; returns true if it is the only one.
+    pub fn count_cut(&mut self, link: usize) -> bool {
+        self.cut_counts[link] += 1;
+        self.cut_counts[link] == 1
+    }
+
+    /// Counts the end of a cut; returns true if no other is left.
+    pub fn count_heal(&mut self, link: usize) -> bool {
+        self.cut_counts[link] -= 1;
+        self.cut_counts[link] == 0
+    }
+
+    /// Returns true if a link is cut.
+    pub fn is_cut(&self, link: usize) -> bool {
+        self.cut_counts[link] > 0
+    }
+
+    /// Returns the number of packets on all links and in their queues.
+    pub fn in_transit(&self) -> usize {
+        self.links.iter().map(PathLink::frames_in_transit).sum()
+    }
+
+    /// Returns the number of packets that queues have marked.
+    pub fn marks(&self) -> u64 {
+        let of_link = |link: &PathLink| {
+            [Side::A, Side::B].map(|side| link.counters(side).queue.marks).into_iter().sum::<u64>()
+        };
+        self.links.iter().map(of_link).sum()
+    }
+}
