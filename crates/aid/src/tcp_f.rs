@@ -41,7 +41,7 @@ use driftway_base::{
 };
 
 use crate::Aid;
-use crate::kit::{Context, Machine, Named, Protocol, States, named, resume};
+use crate::kit::{Connectivity, Context, Machine, Named, Protocol, States, named, resume};
 use crate::options::{AidOption, AidOptions, OptionChoice, OptionField};
 
 /// Parameters that chandran-1998 leaves open.
@@ -178,6 +178,12 @@ named! {
         Unsupported = "unsupported by the driver",
         /// The connection is closed.
         Closed = "connection closed",
+    }
+}
+
+impl Connectivity for State {
+    fn is_disconnected(self) -> bool {
+        self == Self::Snooze
     }
 }
 

@@ -3,7 +3,7 @@
 use driftway_base::{Act, ActResult, Instant, Signal, TcpView};
 use driftway_wire::TcpSegment;
 
-use super::{Context, Named, PendingActs, States};
+use super::{Connectivity, Context, Named, PendingActs, States};
 use crate::{Aid, LossDecisions, SegmentVerdict};
 
 /// The rules of an aid: its actions for events and transitions. The events are those of [`Aid`], limited to a
@@ -124,6 +124,10 @@ impl<P: Protocol> Aid for Machine<P> {
         self.state.name()
     }
 
+    fn is_disconnected(&self) -> bool {
+        self.state.is_disconnected()
+    }
+
     fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> SegmentVerdict {
         let Some((protocol, mut cx)) = self.active_parts(now, view) else {
             return SegmentVerdict::Pass;
@@ -204,6 +208,12 @@ mod test {
         }
     }
 
+    impl Connectivity for State {
+        fn is_disconnected(self) -> bool {
+            self == Self::Busy
+        }
+    }
+
     impl States for State {
         type Transition = Transition;
         const INITIAL: Self = Self::Idle;
@@ -265,9 +275,11 @@ mod test {
         let signal = Signal::new(SignalKind::RouteFailed);
         toy.on_signal(NOW, &signal, &view(false));
         assert_eq!((toy.state(), toy.poll_act()), ("idle", None), "not synchronized yet");
+        assert!(!toy.is_disconnected());
         toy.on_signal(NOW, &signal, &view(true));
         assert_eq!(verdicts(&mut toy, true), [SegmentVerdict::Drop; 2]);
         assert_eq!((toy.state(), toy.next_timeout()), ("busy", Some(Instant::from_secs(6))));
+        assert!(toy.is_disconnected());
         toy
     }
 
