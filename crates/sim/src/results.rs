@@ -135,8 +135,9 @@ pub struct FlowResult {
     /// something to deliver counts with the time to the end of the run. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_delivery_resume_s: Option<f64>,
-    /// Time that the aid was in the state *disconnected* (s); 0 for an aid without that state, absent
-    /// without an aid.
+    /// Time for which the aid considered the connection disconnected (s): its state was `disconnected`,
+    /// `snooze` (TCP-F), `standby` (ELFN, EPLN), or one of the mobile host's `idle`, `sending` and
+    /// `waiting`. 0 for an aid without such a state, absent without an aid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disconnected_s: Option<f64>,
     /// The part of `disconnected_s` that began with the report of a node whose link had failed although
