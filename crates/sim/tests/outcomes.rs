@@ -124,7 +124,7 @@ fn resume_delays_agree_with_the_trace() {
     let scenario = example("route-failure", &[]);
     let (result, trace) = traced(&scenario, 1);
     let marks = trace.network.iter();
-    let ends = marks.filter(|(_, mark)| mark.kind == "partition" && !mark.begins);
+    let ends = marks.filter(|(_, mark)| mark.kind == FaultKind::Partition && !mark.begins);
     let ends = ends.map(|(at, _)| *at);
     let sent = || {
         let events = trace.flows[0].events.iter();
@@ -145,7 +145,7 @@ fn delays_of_delivery_agree_with_the_trace() {
     let scenario = example("route-failure", &[]);
     let (result, trace) = traced(&scenario, 1);
     let marks = trace.network.iter();
-    let ends = marks.filter(|(_, mark)| mark.kind == "partition" && !mark.begins);
+    let ends = marks.filter(|(_, mark)| mark.kind == FaultKind::Partition && !mark.begins);
     let delivered = || {
         let events = trace.flows[0].events.iter();
         events.filter(|(_, event)| matches!(event, FlowEvent::Delivered(_))).map(|(at, _)| *at)

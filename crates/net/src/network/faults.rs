@@ -4,7 +4,7 @@ use driftway_base::{Signal, SignalKind};
 use driftway_link::QueuePosition;
 use driftway_route::DropReason as RouteDrop;
 use driftway_route::feedback::{SchemeName, UndeliverablePacket};
-use driftway_scenario::PartitionSignal;
+use driftway_scenario::{FaultKind, PartitionSignal};
 use driftway_wire::Packet;
 
 use super::Network;
@@ -34,7 +34,7 @@ impl Network {
     }
 
     /// Plans actions of a fault of this kind before those that are already planned.
-    fn plan_actions(&mut self, kind: &'static str, actions: &mut Vec<FaultAction>) {
+    fn plan_actions(&mut self, kind: FaultKind, actions: &mut Vec<FaultAction>) {
         for action in actions.drain(..).rev() {
             self.fault_actions.push((kind, action));
             self.tasks.push(Task::ApplyFaultAction);
@@ -48,7 +48,7 @@ impl Network {
         }
     }
 
-    fn apply_action(&mut self, kind: &'static str, action: FaultAction) {
+    fn apply_action(&mut self, kind: FaultKind, action: FaultAction) {
         let now = self.now;
         match action {
             FaultAction::Cut { link, queue, seen } => {
@@ -133,11 +133,11 @@ impl Network {
         self.new_actions = actions;
     }
 
-    fn report_fault(&mut self, kind: &'static str, link: usize, begins: bool) {
+    fn report_fault(&mut self, kind: FaultKind, link: usize, begins: bool) {
         self.report(kind, link + 1, begins);
     }
 
-    fn report(&mut self, kind: &'static str, place: usize, begins: bool) {
+    fn report(&mut self, kind: FaultKind, place: usize, begins: bool) {
         self.events.push_back(Event::Fault { kind, place: place as u32, begins });
     }
 

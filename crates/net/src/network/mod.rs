@@ -28,6 +28,7 @@ use driftway_base::{FailedLink, Instant, Ipv4Addr};
 use driftway_link::{PathLink, QueuePosition};
 use driftway_radio::NeighbourSignals;
 use driftway_route::feedback::NextHop;
+use driftway_scenario::FaultKind;
 use driftway_wire::Packet;
 
 use crate::addresses::address;
@@ -136,7 +137,7 @@ pub struct Network {
     affected_packets: Vec<Packet>,
     next_hops: Vec<NextHop>,
     /// Actions of faults that are still to be applied, the next one last, with the fault's kind.
-    fault_actions: Vec<(&'static str, FaultAction)>,
+    fault_actions: Vec<(FaultKind, FaultAction)>,
     /// The allocation is reused.
     new_actions: Vec<FaultAction>,
 }
