@@ -3,6 +3,7 @@
 mod ack_holdback;
 mod ack_limit;
 mod acts;
+mod flow_state;
 mod icmp_report;
 mod incoming;
 mod outage;
@@ -26,6 +27,7 @@ use crate::retransmission_queue::RetransmissionQueue;
 use ack_limit::AckLimit;
 pub(crate) use acts::ConnectionAid;
 use acts::RequestedAcks;
+pub use flow_state::FlowState;
 use icmp_report::IcmpReport;
 
 /// Arguments common to all steps of a flow.
@@ -270,8 +272,8 @@ pub(super) struct FlowCounts {
 pub struct FlowStatus {
     /// From this host to the peer.
     pub key: FlowKey,
-    /// `open`, `held` (the aid repairs a loss), `disconnected` or `resuming`.
-    pub state: &'static str,
+    /// Its state.
+    pub state: FlowState,
     /// Name of its aid.
     pub aid: &'static str,
     /// State of its aid.
@@ -363,10 +365,10 @@ impl Flow {
         FlowStatus {
             key: self.key,
             state: match self.state {
-                State::Open => "open",
-                State::Disconnected(outage) if outage.hold.is_outage => "disconnected",
-                State::Disconnected(_) => "held",
-                State::Resuming(..) => "resuming",
+                State::Open => FlowState::Open,
+                State::Disconnected(outage) if outage.hold.is_outage => FlowState::Disconnected,
+                State::Disconnected(_) => FlowState::Held,
+                State::Resuming(..) => FlowState::Resuming,
             },
             aid: self.aid.0.name(),
             aid_state: self.aid.0.state(),

@@ -118,7 +118,7 @@ pub use config::Config;
 pub use counts::{Counts, DiscardReason, PacketAction, UntouchedReason};
 pub use driftway_aid::LossDecisions;
 pub use driftway_aid::carry::CwndAfterOutage;
-pub use flow::FlowStatus;
+pub use flow::{FlowState, FlowStatus};
 pub use handshake::UNSEEN_MAX;
 pub use packet::{PacketDestination, complete_checksums};
 pub use shim::Shim;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::timeline::*;
-use driftway_shim::{PacketAction, UntouchedReason};
+use driftway_shim::{FlowState, PacketAction, UntouchedReason};
 use driftway_wire::{TcpFlags, UnreachableCode};
 
 /// Payload of the segments: the negotiated 1460 bytes, less timestamps.
@@ -29,7 +29,7 @@ fn its_segments_are_stored_and_sent_again() {
     assert_eq!((status.outstanding, status.stored_bytes), (4000, 3 * 2048));
     assert_eq!(line.counts().passed, 3 + 3, "each segment is counted");
     let report = line.unreachable(data(1, PIECE), UnreachableCode::Host);
-    assert_eq!((report, line.status().state), (PacketAction::Pass, "disconnected"));
+    assert_eq!((report, line.status().state), (PacketAction::Pass, FlowState::Disconnected));
     // New data wait, and the first segment is the probe.
     let (action, ..) = large(&mut line, data(4001, 3000));
     assert_eq!((action, line.status().outstanding), (PacketAction::Stored, 7000));

@@ -6,7 +6,7 @@
 
 use driftway_base::{Duration, Ecn, Endpoint, FlowKey, Instant, Ipv4Addr, Seq, SeqRange, Signal};
 use driftway_shim::{
-    Config, Counts, DiscardReason, FlowStatus, PacketAction, PacketDestination, Shim,
+    Config, Counts, DiscardReason, FlowState, FlowStatus, PacketAction, PacketDestination, Shim,
 };
 use driftway_wire::{
     Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps,
@@ -328,7 +328,7 @@ impl Timeline {
     /// A router reports segment `n` as undeliverable, and the report is accepted.
     pub fn cut(&mut self, n: u32) {
         assert_eq!(self.unreachable(nth_segment(n), UnreachableCode::Host), PacketAction::Pass);
-        assert_eq!(self.status().state, "disconnected");
+        assert_eq!(self.status().state, FlowState::Disconnected);
     }
 
     pub fn signal(&mut self, signal: &Signal) {
