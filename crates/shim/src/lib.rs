@@ -120,5 +120,5 @@ pub use driftway_aid::LossDecisions;
 pub use driftway_aid::carry::CwndAfterOutage;
 pub use flow::{FlowState, FlowStatus};
 pub use handshake::UNSEEN_MAX;
-pub use packet::{PacketDestination, complete_checksums};
+pub use packet::{PacketDestination, Segment, complete_checksums, parse_headers};
 pub use shim::Shim;

@@ -8,8 +8,7 @@
 use std::collections::BTreeMap;
 
 use driftway_base::FlowKey;
-
-use super::carrier_acks::sequence_number;
+use driftway_shim::parse_headers;
 
 /// The newest packet of each unroutable flow.
 #[derive(Debug, Default)]
@@ -26,8 +25,8 @@ impl ParkedPackets {
     /// Records that the shim sends a packet of this flow; one with the same sequence number
     /// replaces the parked one.
     pub fn on_sent(&mut self, flow: FlowKey, packet: &[u8]) {
-        let kept = self.0.get(&flow);
-        if kept.is_some_and(|kept| sequence_number(kept) == sequence_number(packet)) {
+        let seq = |packet| parse_headers(packet).map(|segment| segment.seq);
+        if self.0.get(&flow).is_some_and(|parked| seq(parked) == seq(packet)) {
             self.0.remove(&flow);
         }
     }

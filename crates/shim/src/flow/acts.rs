@@ -18,7 +18,7 @@ use driftway_wire::TcpSegment;
 use super::view::aid_segment;
 use super::{Context, Flow, HoldMode, State};
 use crate::counts::{DiscardReason, PacketAction};
-use crate::packet::Segment;
+use crate::packet::{EditableBytes, Segment};
 
 /// Maximum number of acts for one event.
 const ACTS_MAX: usize = 64;
@@ -87,13 +87,13 @@ impl Flow {
         segment: &Segment,
         view: &TcpView,
         action: PacketAction,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) -> PacketAction {
         let held = matches!(self.state, State::Disconnected(_));
         match action {
             // A held TCP counts as not having sent it.
             PacketAction::Pass if held && !segment.range().is_empty() => return action,
-            PacketAction::Pass => {}
+            PacketAction::Pass | PacketAction::Edited => {}
             // It waits in the queue, or was already retransmitted; a TCP that is not held has sent
             // it.
             PacketAction::Stored
@@ -118,7 +118,7 @@ impl Flow {
         segment: &Segment,
         seen: &TcpSegment,
         action: PacketAction,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) -> PacketAction {
         match verdict {
             SegmentVerdict::Pass => self.lift_ack_limit(),
@@ -158,7 +158,7 @@ impl Flow {
         cx: &mut Context<'_>,
         segment: &Segment,
         view: &TcpView,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) -> SegmentVerdict {
         let seen = aid_segment(segment);
         let verdict = self.aid.0.on_up(cx.now, &seen, view);
@@ -179,7 +179,7 @@ impl Flow {
         verdict: SegmentVerdict,
         segment: &Segment,
         seen: &TcpSegment,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) {
         match verdict {
             SegmentVerdict::Pass | SegmentVerdict::Drop => {}

@@ -5,7 +5,7 @@ use driftway_base::{Duration, Instant, ProbeSpacing, Seq};
 use super::{Context, Flow, HoldMode, Outage, Repair, State, SyntheticAck};
 use crate::config::Config;
 use crate::counts::PacketAction;
-use crate::packet::Segment;
+use crate::packet::{EditableBytes, Segment};
 
 /// About the initial window (RFC 6928 §2): a lower bound for the repair's rate per RTT.
 const INITIAL_WINDOW: u32 = 10 * 1460;
@@ -235,7 +235,7 @@ impl Flow {
         &mut self,
         cx: &mut Context<'_>,
         segment: &Segment,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) -> PacketAction {
         let acked = self.local_una;
         let covered = self.process_ack(cx, segment);

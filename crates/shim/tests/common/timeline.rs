@@ -257,17 +257,23 @@ impl Timeline {
 
     /// Passes a packet of the local host that is not of this flow, or not TCP.
     pub fn outgoing(&mut self, bytes: &mut [u8]) -> PacketAction {
+        let before = bytes.to_vec();
         let disposition = self.shim.on_outgoing(self.now, bytes);
+        assert_eq!(disposition == PacketAction::Edited, before != bytes);
         self.drain();
         disposition
     }
     pub fn incoming(&mut self, bytes: &mut [u8]) -> PacketAction {
+        let before = bytes.to_vec();
         let disposition = self.shim.on_incoming(self.now, bytes);
+        if !matches!(disposition, PacketAction::Discarded(_)) {
+            assert_eq!(disposition == PacketAction::Edited, before != bytes);
+        }
         self.drain();
         disposition
     }
 
-    /// The local TCP sends `says`; a segment with [`PacketAction::Pass`] must be unchanged.
+    /// The local TCP sends `says`, whose bytes stay unchanged.
     pub fn local(&mut self, says: TestSegment) -> PacketAction {
         let says = match says.segment.options.timestamps {
             None if !says.segment.flags.contains(TcpFlags::SYN) => self.local_now(says),
@@ -305,7 +311,7 @@ impl Timeline {
     }
     /// The segment reaches the local TCP as `changed`.
     pub fn peer_becomes(&mut self, says: TestSegment, changed: &str) {
-        assert_eq!(self.peer(says), (PacketAction::Pass, changed.into()));
+        assert_eq!(self.peer(says), (PacketAction::Edited, changed.into()));
     }
     /// The segment does not reach the local TCP.
     pub fn peer_is_held(&mut self, says: TestSegment) {
