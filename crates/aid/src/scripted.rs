@@ -207,13 +207,13 @@ impl<A: Aid> ScriptedDriver<A> {
         loop {
             self.send_for_acts();
             let before = self.tcp.view();
-            let Some(Transmit { segment, requested_by_aid, ahead_of_queue: ahead, .. }) =
+            let Some(Transmit { segment, requested_by_aid, ahead_of_queue, .. }) =
                 self.tcp.poll_transmit(self.now)
             else {
                 break;
             };
             match requested_by_aid {
-                true => self.record_event(Event::Resent { segment, ahead }),
+                true => self.record_event(Event::Resent { segment, ahead: ahead_of_queue }),
                 false => self.offer_with(Direction::Down, segment, &before),
             }
         }

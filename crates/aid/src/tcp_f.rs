@@ -217,8 +217,8 @@ pub struct TcpF {
 impl TcpF {
     /// Creates the aid for a new connection.
     pub fn new(options: TcpFOptions) -> Machine<Self> {
-        let timeout = options.route_failure_timeout.max(TcpFOptions::MIN_TIMEOUT);
-        let options = TcpFOptions { route_failure_timeout: timeout, ..options };
+        let route_failure_timeout = options.route_failure_timeout.max(TcpFOptions::MIN_TIMEOUT);
+        let options = TcpFOptions { route_failure_timeout, ..options };
         Machine::new(Self { options, failure_point: None })
     }
 

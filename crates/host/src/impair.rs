@@ -89,15 +89,8 @@ impl Impairer {
 
     /// Accepts a packet.
     pub fn offer(&mut self, now: Instant, packet: &[u8]) {
-        let Impairment {
-            delay,
-            drop,
-            duplicate,
-            reorder,
-            reorder_delay: reorder_by,
-            mark,
-            corrupt,
-        } = self.impairment;
+        let Impairment { delay, drop, duplicate, reorder, reorder_delay, mark, corrupt } =
+            self.impairment;
         let [drop, duplicate, reorder, mark, corrupt] =
             [drop, duplicate, reorder, mark, corrupt].map(|chance| self.random.bernoulli(chance));
         let bit = self.random.uniform_below(packet.len() as u64 * 8);
@@ -107,7 +100,7 @@ impl Impairer {
             self.counts.dropped += 1;
             return;
         }
-        let due = now + delay + if reorder { reorder_by } else { Duration::ZERO };
+        let due = now + delay + if reorder { reorder_delay } else { Duration::ZERO };
         self.counts.reordered += u64::from(reorder);
         let mut bytes = self.copy(packet);
         if mark && mark_ce(&mut bytes) {

@@ -245,6 +245,6 @@ impl Socket {
 }
 
 /// Returns the view of a connection that an aid sees at this node.
-fn tcp_view(tcp: &Connection, next_hop: Known<ReceivedPower>) -> TcpView {
-    TcpView { next_hop_power: next_hop, ..tcp.view() }
+fn tcp_view(tcp: &Connection, next_hop_power: Known<ReceivedPower>) -> TcpView {
+    TcpView { next_hop_power, ..tcp.view() }
 }

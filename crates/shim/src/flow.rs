@@ -306,25 +306,25 @@ pub struct FlowStatus {
 impl Flow {
     pub fn new(
         key: FlowKey,
-        agreed: Negotiated,
-        ours: EndpointState,
-        theirs: EndpointState,
-        recent: u32,
+        negotiated: Negotiated,
+        local: EndpointState,
+        peer: EndpointState,
+        ts_recent: u32,
         clock: TimestampClock,
         aid: ConnectionAid,
     ) -> Self {
         // The SYN occupies one sequence number.
-        let first = theirs.ack;
+        let first = peer.ack;
         Self {
             key,
-            negotiated: agreed,
+            negotiated,
             state: State::Open,
             retransmission_queue: RetransmissionQueue::new(first),
             local_una: first,
-            local: ours,
-            peer: theirs,
-            ts_recent: recent,
-            peer_max: ours.ack,
+            local,
+            peer,
+            ts_recent,
+            peer_max: local.ack,
             rtt: RttEstimator::default(),
             rtt_valid_from: Instant::ZERO,
             clock,
@@ -343,7 +343,7 @@ impl Flow {
             synthetic_acks: VecDeque::with_capacity(4),
             icmp_repeat: None,
             announcements_left: 0,
-            ack_limit: AckLimit::new(ours.ack),
+            ack_limit: AckLimit::new(local.ack),
             hold_back_until: Instant::ZERO,
             path_payload: None,
             unseen: None,

@@ -149,31 +149,31 @@ fn parse_part(bytes: &[u8], is_whole: bool) -> Result<Parsed, UntouchedReason> {
 }
 
 /// Parses the segment of a packet of `total` bytes, of which the headers have to be there.
-fn parse_segment(packet: &[u8], tcp: usize, total: usize) -> Option<Segment> {
+fn parse_segment(packet: &[u8], tcp_offset: usize, total_len: usize) -> Option<Segment> {
     let address = |at| u32_at(packet, at).map(Ipv4Addr::from_bits);
-    let source = Endpoint::new(address(12)?, u16_at(packet, tcp)?);
-    let destination = Endpoint::new(address(16)?, u16_at(packet, tcp + 2)?);
-    let header = usize::from(packet.get(tcp + 12)? >> 4) * 4;
-    if header < TCP_HEADER || packet.len() < tcp + header {
+    let source = Endpoint::new(address(12)?, u16_at(packet, tcp_offset)?);
+    let destination = Endpoint::new(address(16)?, u16_at(packet, tcp_offset + 2)?);
+    let header = usize::from(packet.get(tcp_offset + 12)? >> 4) * 4;
+    if header < TCP_HEADER || packet.len() < tcp_offset + header {
         return None;
     }
     let mut segment = Segment {
         flow: FlowKey { source, destination },
         ecn: Ecn::from_bits(*packet.get(1)?),
-        seq: Seq(u32_at(packet, tcp + 4)?),
-        ack: Seq(u32_at(packet, tcp + 8)?),
-        flags: TcpFlags(*packet.get(tcp + 13)?),
-        window: u16_at(packet, tcp + 14)?,
+        seq: Seq(u32_at(packet, tcp_offset + 4)?),
+        ack: Seq(u32_at(packet, tcp_offset + 8)?),
+        flags: TcpFlags(*packet.get(tcp_offset + 13)?),
+        window: u16_at(packet, tcp_offset + 14)?,
         options: TcpOptions::default(),
         unknown_option: false,
-        payload_len: total.checked_sub(tcp + header)? as u32,
-        total_len: total,
-        tcp_offset: tcp,
+        payload_len: total_len.checked_sub(tcp_offset + header)? as u32,
+        total_len,
+        tcp_offset,
         timestamps_offset: None,
         sack_offset_and_len: None,
     };
-    let area = tcp + TCP_HEADER;
-    for found in TcpOptionReader::new(packet.get(area..tcp + header)?) {
+    let area = tcp_offset + TCP_HEADER;
+    for found in TcpOptionReader::new(packet.get(area..tcp_offset + header)?) {
         let found = found.ok()?;
         let at = area + found.offset;
         match segment.options.add_option(&found) {

@@ -592,14 +592,14 @@ impl Shim {
             Some(TableEntry::Flow(flow)) if flow.is_in_flight(quoted.seq()) => {}
             _ => return icmp_rejected,
         }
-        let about = SignalDetails {
+        let details = SignalDetails {
             destination: Some(quoted.destination),
             flow: Some(key),
             seq: Some(quoted.seq()),
             reporter: Some(decoded.packet.ip.source),
             ..SignalDetails::default()
         };
-        let signal = Signal { kind: SignalKind::Unreachable(scope), details: about };
+        let signal = Signal { kind: SignalKind::Unreachable(scope), details };
         // The local TCP receives it, too: it reverts a doubled RTO (RFC 6069), so that it
         // retransmits as often as without the shim.
         self.counts.icmp_accepted += u64::from(self.notify_flow(now, index, &signal));

@@ -43,13 +43,13 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// Creates the receiver; `shift` is the scale of the announced window, if it is negotiated.
-    pub fn new(capacity: u32, shift: u8, reports: bool) -> Self {
+    pub fn new(capacity: u32, window_shift: u8, dsack_enabled: bool) -> Self {
         Self {
-            dsack_enabled: reports,
+            dsack_enabled,
             irs: Seq(0),
             nxt: Seq(0),
             right_edge: Seq(0),
-            window_shift: shift,
+            window_shift,
             capacity,
             in_order: VecDeque::with_capacity(4),
             in_order_bytes: 0,

@@ -37,8 +37,8 @@ pub(crate) struct PriorRtt {
 
 impl PriorRtt {
     /// Estimates to be combined with the next sample of data beyond `after`.
-    pub fn new(after: Seq, srtt: Duration, variation: Duration) -> Self {
-        Self { after, srtt, rttvar: variation }
+    pub fn new(after: Seq, srtt: Duration, rttvar: Duration) -> Self {
+        Self { after, srtt, rttvar }
     }
 
     /// The combined estimates after a sample `rtt` from the acknowledgment `ack`.

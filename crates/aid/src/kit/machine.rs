@@ -95,8 +95,8 @@ impl<P: Protocol> Machine<P> {
         now: Instant,
         view: &'a TcpView,
     ) -> (&'a mut P, Context<'a, P::State>) {
-        let Self { protocol, state, timer, acts, disabled: aside } = self;
-        (protocol, Context { now, view, timer, state, acts, disabled: aside })
+        let Self { protocol, state, timer, acts, disabled } = self;
+        (protocol, Context { now, view, timer, state, acts, disabled })
     }
 
     /// The protocol and the context of an event, if the aid is active.
@@ -257,8 +257,8 @@ mod test {
 
     const NOW: Instant = Instant::from_secs(5);
 
-    fn view(synchronized: bool) -> TcpView {
-        TcpView { is_synchronized: synchronized, ..TcpView::default() }
+    fn view(is_synchronized: bool) -> TcpView {
+        TcpView { is_synchronized, ..TcpView::default() }
     }
 
     /// Verdicts for an outgoing and an incoming segment.

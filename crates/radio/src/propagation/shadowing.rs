@@ -118,17 +118,17 @@ struct PairProcess {
 
 impl CorrelatedShadowing {
     fn new(decorrelation: f64, streams: impl Iterator<Item = RandomStream>) -> Self {
-        let kept = libm::exp(-1.0 / DRAWS_PER_DISTANCE);
-        let new = (1.0 - kept * kept).sqrt();
+        let correlation = libm::exp(-1.0 / DRAWS_PER_DISTANCE);
+        let innovation_deviation = (1.0 - correlation * correlation).sqrt();
         let pair = |mut random: RandomStream| {
-            let here = truncated_normal(&mut random);
-            let next = kept * here + new * truncated_normal(&mut random);
-            PairProcess { random, steps: 0, current: here, next }
+            let current = truncated_normal(&mut random);
+            let next = correlation * current + innovation_deviation * truncated_normal(&mut random);
+            PairProcess { random, steps: 0, current, next }
         };
         Self {
             step: decorrelation / DRAWS_PER_DISTANCE,
-            correlation: kept,
-            innovation_deviation: new,
+            correlation,
+            innovation_deviation,
             pairs: streams.map(pair).collect(),
         }
     }

@@ -219,28 +219,30 @@ impl Flow {
     ) -> ActResult {
         match *act {
             // The local TCP's timers run on in any case; their effects are undone.
-            Act::Hold { probe, rewind_snd_nxt: step_back, timers: _, cwnd, release } => {
-                let Some(keeps) = self.keeps_window(cwnd) else { return ActResult::Unsupported };
-                let outage = probe.is_some() || step_back;
-                let probe = self.probe_spacing(cx, probe);
+            Act::Hold { probe, rewind_snd_nxt, timers: _, cwnd, release } => {
+                let Some(keep_window) = self.keeps_window(cwnd) else {
+                    return ActResult::Unsupported;
+                };
+                let outage = probe.is_some() || rewind_snd_nxt;
+                let probe_spacing = self.probe_spacing(cx, probe);
                 let any_ack = release == Release::AnyAck;
                 self.hold_tcp(
                     cx,
                     HoldMode {
                         is_outage: outage,
-                        probe_spacing: probe,
-                        step_back,
-                        keep_window: keeps,
+                        probe_spacing,
+                        step_back: rewind_snd_nxt,
+                        keep_window,
                         any_ack,
                     },
                 );
                 ActResult::Done
             }
             Act::Resume { cwnd, ssthresh, rto } => {
-                let keeps = self.keeps_window(cwnd);
-                let resumed = self.resume(cx, keeps.unwrap_or(true));
+                let keep_window = self.keeps_window(cwnd);
+                let resumed = self.resume(cx, keep_window.unwrap_or(true));
                 let rest = ssthresh == Assign::Keep && !matches!(rto, Assign::Value(_));
-                done_if(resumed && keeps.is_some() && rest)
+                done_if(resumed && keep_window.is_some() && rest)
             }
             Act::Resend { range, ahead_of_queue: _ } => done_if(self.resend(cx, range)),
             Act::Undo => done_if(self.request_undo(pending)),

@@ -196,12 +196,12 @@ impl Flow {
         packet.extend_from_slice(original.packet.as_ref()?.bytes());
         let Ok(Parsed::Tcp(segment)) = parse(packet) else { return None };
         let mut editable = EditableBytes::new(packet);
-        let EndpointState { echo, ece: echoes, .. } = self.local;
+        let EndpointState { echo, ece, .. } = self.local;
         let ack = self.visible_ack();
         segment.set_ack(&mut editable, ack);
         segment.set_window(&mut editable, self.visible_window());
         segment.set_tsecr(&mut editable, echo);
-        segment.set_ece(&mut editable, echoes);
+        segment.set_ece(&mut editable, ece);
         if let Some((left, _)) = self.sent_tsval {
             segment.set_tsval(&mut editable, Seq(original.tsval).max(Seq(left)).0);
         }
@@ -226,8 +226,8 @@ impl Flow {
         packet: &mut Vec<u8>,
     ) -> Option<PacketDestination> {
         let timestamps = Timestamps { value: self.ts_recent, echo: reply.echo };
-        let echoes = self.peer.ece || self.echo_congestion;
-        let said = EndpointState { ack: reply.ack, ece: echoes, ..self.peer };
+        let ece = self.peer.ece || self.echo_congestion;
+        let said = EndpointState { ack: reply.ack, ece, ..self.peer };
         let FlowKey { source, destination } = self.key;
         self.write_bare_segment(
             FlowKey { source: destination, destination: source },

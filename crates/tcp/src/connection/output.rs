@@ -168,7 +168,7 @@ impl Connection {
         let is_tail_probe = core::mem::take(&mut self.snd.tail_probe_due);
         let budget = match self.snd.send_state.f_rto() {
             _ if is_tail_probe => self.snd.send_state.mss(),
-            Some(FRto::AwaitingSecondAck { new_data_left: left }) => left,
+            Some(FRto::AwaitingSecondAck { new_data_left }) => new_data_left,
             _ => self.snd.recovery.budget(&self.snd.send_state),
         };
         if self.snd.send_state.phase() != RecoveryPhase::Open

@@ -67,15 +67,19 @@ impl RouteTable {
 
     /// Adds a route that starts at this node, learned for a pair of nodes, by a reply from its next node if
     /// `replied`; returns true if it is new.
-    pub fn learn(&mut self, route: &Path, pair: (Ipv4Addr, Ipv4Addr), replied: bool) -> bool {
+    pub fn learn(
+        &mut self,
+        route: &Path,
+        pair: (Ipv4Addr, Ipv4Addr),
+        learned_by_reply: bool,
+    ) -> bool {
         if let Some(known) = self.entries.iter_mut().find(|entry| entry.route == *route) {
-            known.learned_by_reply |= replied;
+            known.learned_by_reply |= learned_by_reply;
             return false;
         }
         let new = !self.covers(route);
         if new {
-            self.entries
-                .push(RouteEntry { learned_by_reply: replied, ..RouteEntry::new(route, pair) });
+            self.entries.push(RouteEntry { learned_by_reply, ..RouteEntry::new(route, pair) });
         }
         new
     }
