@@ -66,11 +66,11 @@ impl<A: Aid> ScriptedDriver<A> {
     pub fn new(aid: A) -> Self {
         Self::with(aid, Tcp::established(Tcp::START, true))
     }
-    /// As [`new`](Self::new), without ECN.
+    /// Creates a driver as [`new`](Self::new) does, without ECN.
     pub fn without_ecn(aid: A) -> Self {
         Self::with(aid, Tcp::established(Tcp::START, false))
     }
-    /// As [`new`](Self::new), with first sequence number `start`.
+    /// Creates a driver as [`new`](Self::new) does, with first sequence number `start`.
     pub fn from(start: Seq, aid: A) -> Self {
         Self::with(aid, Tcp::established(start, true))
     }

@@ -63,10 +63,10 @@ pub struct TcpFOptions {
 /// Start of transmission after a snooze.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ResumeFrom {
-    /// At SND.UNA: the whole window is retransmitted, except data reported by SACK. Not in the paper.
+    /// SND.UNA: the whole window is retransmitted, except data reported by SACK. Not in the paper.
     #[default]
     Una,
-    /// At SND.NXT, as in the paper. Segments lost with the route are recovered by duplicate acknowledgments
+    /// SND.NXT, as in the paper. Segments lost with the route are recovered by duplicate acknowledgments
     /// or by a timeout.
     Nxt,
 }

@@ -183,7 +183,7 @@ pub fn run_watchdog(user: Option<DedicatedUser>) -> io::Result<bool> {
 #[derive(Debug, Default)]
 struct Silence {
     all_ms: u32,
-    /// Without the time for which the process had to wait for a processor.
+    /// The time without that for which the process had to wait for a processor.
     own_ms: u32,
 }
 

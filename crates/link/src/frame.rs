@@ -58,9 +58,9 @@ impl Side {
 /// Position at which a frame enters a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueuePosition {
-    /// Behind all queued frames.
+    /// The tail, behind all queued frames.
     Tail,
-    /// Before all queued frames: it is sent next.
+    /// The head, before all queued frames: it is sent next.
     Front,
 }
 
@@ -75,7 +75,7 @@ pub enum DropReason {
     CodelDrop,
     /// Corrupted in transit.
     BitError,
-    /// On the link when it was cut, or in a queue that was flushed then.
+    /// The frame was on the link when it was cut, or in a queue that was flushed then.
     Partition,
 }
 
@@ -154,7 +154,7 @@ pub struct PendingFrame {
 pub enum FrameStage {
     /// Queued.
     Queued,
-    /// In transmission.
+    /// The frame is in transmission.
     InService,
     /// Propagating.
     InFlight,

@@ -86,7 +86,7 @@ pub struct LinkCounters {
 struct Direction {
     queue: InterfaceQueue,
     transmission: Option<Transmission>,
-    /// In order of arrival.
+    /// Frames on the link, in order of arrival.
     in_flight: VecDeque<InFlight>,
     error_stream: RandomStream,
     delay_stream: RandomStream,

@@ -28,7 +28,7 @@ const NONE: &str = "none";
 pub struct Aid {
     /// `None`: no aid.
     name: Option<&'static str>,
-    /// In the order of the aid's list of options.
+    /// The options and their values, in the order of the aid's list.
     options: Vec<(&'static str, OptionValue<'static>)>,
 }
 

@@ -95,7 +95,7 @@ impl LossEpisode {
 /// Mode in which the local TCP is held.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HoldMode {
-    /// For an outage, and not for a loss repair by the aid.
+    /// The hold is for an outage, and not for a loss repair by the aid.
     is_outage: bool,
     probe_spacing: ProbeSpacing,
     /// Outstanding data are sent again when the hold ends.
@@ -182,7 +182,7 @@ pub(crate) struct SyntheticAck {
 /// A connection whose handshake was seen.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    /// From this host to the peer.
+    /// Both endpoints, from this host to the peer.
     pub key: FlowKey,
     pub(super) negotiated: Negotiated,
     pub(super) state: State,
@@ -270,7 +270,7 @@ pub(super) struct FlowCounts {
 /// Status of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowStatus {
-    /// From this host to the peer.
+    /// Both endpoints, from this host to the peer.
     pub key: FlowKey,
     /// Its state.
     pub state: FlowState,
@@ -296,7 +296,7 @@ pub struct FlowStatus {
     pub undone: u64,
     /// Outages survived.
     pub survived: u64,
-    /// For the last outage after which the peer acknowledged new data: time from the send time of
+    /// Time to resume after the last outage after which the peer acknowledged new data: time from the send time of
     /// the probe that was answered, as far as it is known (or from the time at which this host knew
     /// that its own link was back), to the first new acknowledgment for the local TCP. At least one
     /// RTT.

@@ -22,7 +22,7 @@ const TIMESTAMPS_LEN: u16 = 12;
 /// was seen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Handshake {
-    /// From this host to the peer.
+    /// Both endpoints, from this host to the peer.
     pub key: FlowKey,
     /// Initial sequence number of the local TCP.
     isn: Seq,

@@ -394,7 +394,7 @@ mod test {
         assert!(segment.has_valid_checksums(&bytes));
     }
 
-    /// Against the independent encoder and decoder of the crate `wire`, which compute checksums
+    /// Compares with the independent encoder and decoder of the crate `wire`, which compute checksums
     /// from scratch.
     #[test]
     fn every_edit_leaves_right_checksums_and_the_rest_alone() {

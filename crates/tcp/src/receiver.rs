@@ -28,7 +28,7 @@ pub(crate) struct Receiver {
     /// Scale of the announced window (Rcv.Wind.Shift).
     window_shift: u8,
     capacity: u32,
-    /// In-order data not yet read.
+    /// Data in order that is not yet read.
     in_order: VecDeque<Payload>,
     in_order_bytes: u32,
     /// Out-of-order data.
@@ -241,7 +241,7 @@ impl Receiver {
         (!part.is_empty()).then_some(part)
     }
 
-    /// In-order bytes not yet read.
+    /// The number of bytes in order that are not yet read.
     pub fn readable_bytes(&self) -> u32 {
         self.in_order_bytes
     }

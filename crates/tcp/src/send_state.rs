@@ -23,7 +23,7 @@ pub enum RecoveryPhase {
         /// SND.MAX at its start (RFC 6582: recover; RFC 6675: RecoveryPoint).
         point: Seq,
     },
-    /// After a timeout, until `point` is acknowledged.
+    /// Recovery after a timeout, until `point` is acknowledged.
     Loss {
         /// SND.MAX at the timeout.
         point: Seq,

@@ -7,7 +7,7 @@ use driftway_wire::TcpSegment;
 /// A response to a loss that may still turn out to be spurious.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UndoState {
-    /// In response to a timeout, not to duplicates.
+    /// The reduction was in response to a timeout, not to duplicates.
     by_timeout: bool,
     /// SND.UNA at the response.
     start_una: Seq,

@@ -19,7 +19,7 @@ const DRAWS_PER_DISTANCE: f64 = 10.0;
 pub(super) struct Shadowing {
     deviation_db: f64,
     seed: u64,
-    /// By [`pair_index`]; empty for too many nodes.
+    /// The factors by [`pair_index`]; empty for too many nodes.
     factors: Box<[f64]>,
     correlated: Option<CorrelatedShadowing>,
 }
@@ -111,7 +111,7 @@ struct PairProcess {
     random: RandomStream,
     /// Number of steps before `current`.
     steps: u64,
-    /// In standard deviations.
+    /// The present value, in standard deviations.
     current: f64,
     next: f64,
 }

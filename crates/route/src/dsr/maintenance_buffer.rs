@@ -34,7 +34,7 @@ pub(crate) struct MaintenanceBuffer {
 /// A packet that has been sent and not confirmed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingAck {
-    /// Without an Acknowledgment Request.
+    /// The packet without an Acknowledgment Request.
     pub packet: RoutedPacket,
     pub to: Ipv4Addr,
     /// The identification of its Acknowledgment Requests, whether one was sent or not.

@@ -24,7 +24,7 @@ pub(super) struct SegmentChoice {
 /// Reason of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SendReason {
-    /// From SND.NXT, which advances.
+    /// The segment at SND.NXT, which advances.
     FromNxt,
     /// Retransmission by loss recovery.
     Retransmission,

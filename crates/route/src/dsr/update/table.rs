@@ -12,7 +12,7 @@ pub(super) const DATA_MAX: u8 = 2;
 /// A route, and this node's knowledge of the other nodes that have it.
 #[derive(Clone, Debug)]
 pub(super) struct RouteEntry {
-    /// From this node to the destination; once data has passed, from the source.
+    /// The route from this node to the destination; once data has passed, from the source.
     pub route: Path,
     /// The nodes of the route, which decide most lookups.
     mask: NodeMask,
