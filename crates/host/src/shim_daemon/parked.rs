@@ -47,10 +47,11 @@ mod test {
         FlowKey { source: end(port), destination: end(80) }
     }
 
-    /// Headers of a packet with this sequence number.
-    fn packet(seq: u8, len: usize) -> Vec<u8> {
-        let mut bytes = vec![0; len];
-        (bytes[0], bytes[27]) = (0x45, seq);
+    /// A packet of `len` bytes with this sequence number, with headers without options.
+    fn packet(seq: u8, len: u8) -> Vec<u8> {
+        let mut bytes = vec![0; len.into()];
+        (bytes[0], bytes[3], bytes[9]) = (0x45, len, 6);
+        (bytes[27], bytes[32]) = (seq, 0x50);
         bytes
     }
 
