@@ -327,7 +327,8 @@ impl Driver {
         if !matches!(action, PacketAction::Untouched(_)) {
             self.sent(&packet);
         }
-        if action == PacketAction::Pass {
+        assert_eq!(action == PacketAction::Edited, packet != before);
+        if matches!(action, PacketAction::Pass | PacketAction::Edited) {
             self.leaves(&packet);
         }
         if self.holds_back {
@@ -345,7 +346,8 @@ impl Driver {
         let before = packet.clone();
         let action = self.shim.on_incoming(self.now, &mut packet);
         match action {
-            PacketAction::Pass => {
+            PacketAction::Pass | PacketAction::Edited => {
+                assert_eq!(action == PacketAction::Edited, packet != before);
                 if let Ok(decoded) = Packet::decode(&before) {
                     assert!(Packet::decode(&packet).is_ok(), "no longer decodable: {decoded:?}");
                 }

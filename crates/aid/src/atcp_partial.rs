@@ -138,11 +138,11 @@ impl AtcpPartial {
     }
 
     /// Puts TCP in persist mode with one segment per retransmission timeout.
-    fn enter_persist(cx: &mut Context<'_, State>, step_back: bool, cwnd: Assign<u32>) {
+    fn enter_persist(cx: &mut Context<'_, State>, rewind_snd_nxt: bool, cwnd: Assign<u32>) {
         let first = cx.view.rto.value().unwrap_or(DEFAULT_RTO).min(MAX_PROBE_INTERVAL);
         cx.request(Act::Hold {
             probe: Some(ProbeSpacing { first, max: MAX_PROBE_INTERVAL, size: ProbeSize::Segment }),
-            rewind_snd_nxt: step_back,
+            rewind_snd_nxt,
             timers: HeldTimers::Stop,
             cwnd,
             release: Release::Resume,

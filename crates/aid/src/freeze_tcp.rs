@@ -35,8 +35,8 @@ use driftway_base::{
 use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::kit::{
-    Context, DisconnectedSince, LinkChange, Machine, Named, Protocol, States, named, resume,
-    send_acks,
+    Connectivity, Context, DisconnectedSince, LinkChange, Machine, Named, Protocol, States, named,
+    resume, send_acks,
 };
 use crate::options::{AidOption, AidOptions, OptionField};
 use crate::{Aid, SegmentVerdict};
@@ -149,6 +149,12 @@ named! {
         FalseAlarm = "false alarm",
         /// The connection is closed.
         Closed = "connection closed",
+    }
+}
+
+impl Connectivity for State {
+    fn is_disconnected(self) -> bool {
+        self == Self::Disconnected
     }
 }
 

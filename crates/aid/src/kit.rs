@@ -1,10 +1,11 @@
 //! Common parts of aids that are defined as state machines.
 //!
 //! Such an aid defines its options ([`AidOptions`](crate::options::AidOptions)), its states and transitions
-//! with their names ([`Named`]), the transition table ([`States::next`]), and, as a [`Protocol`], its actions
-//! for events and transitions. [`Machine`] makes an [`Aid`](crate::Aid) of it: it checks that the connection
-//! is synchronized, changes the state, and holds the timer and the pending acts. The state diagram is
-//! generated from the table. [`tcp_f`](crate::tcp_f) is a short example. An aid without states, such as
+//! with their names ([`Named`]), the states in which the connection is disconnected ([`Connectivity`]), the
+//! transition table ([`States::next`]), and, as a [`Protocol`], its actions for events and transitions.
+//! [`Machine`] makes an [`Aid`](crate::Aid) of it: it checks that the connection is synchronized, changes the
+//! state, and holds the timer and the pending acts. The state diagram is generated from the table.
+//! [`tcp_f`](crate::tcp_f) is a short example. An aid without states, such as
 //! [`cwnd_limit`](crate::cwnd_limit), implements [`Aid`](crate::Aid) directly.
 
 mod acts;
@@ -31,6 +32,6 @@ pub use link_change::LinkChange;
 pub use machine::{Machine, Protocol};
 pub use named::Named;
 pub(crate) use named::named;
-pub use states::States;
 #[cfg(test)]
 pub(crate) use states::assert_transitions;
+pub use states::{Connectivity, States};

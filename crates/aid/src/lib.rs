@@ -80,8 +80,8 @@ pub enum SegmentVerdict {
 
 /// An aid for one connection: a state machine without I/O.
 ///
-/// *Look*: [`name`](Aid::name), [`state`](Aid::state), [`next_timeout`](Aid::next_timeout),
-/// [`loss_decisions`](Aid::loss_decisions). *Events*:
+/// *Look*: [`name`](Aid::name), [`state`](Aid::state), [`is_disconnected`](Aid::is_disconnected),
+/// [`next_timeout`](Aid::next_timeout), [`loss_decisions`](Aid::loss_decisions). *Events*:
 /// [`on_down`](Aid::on_down), [`on_up`](Aid::on_up), [`on_processed`](Aid::on_processed),
 /// [`on_signal`](Aid::on_signal), [`on_timeout`](Aid::on_timeout), [`on_done`](Aid::on_done). *Poll*:
 /// [`poll_act`](Aid::poll_act).
@@ -95,6 +95,11 @@ pub trait Aid: Send {
     fn name(&self) -> &'static str;
     /// Name of the present state, for traces.
     fn state(&self) -> &'static str;
+    /// Returns true if the aid considers the connection disconnected: there is no route to the peer, or the
+    /// host has no link. Results count this time.
+    fn is_disconnected(&self) -> bool {
+        false
+    }
     /// TCP sends a segment. `view` is the state before sending it.
     fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> SegmentVerdict;
     /// A segment arrives for TCP.

@@ -52,22 +52,22 @@ struct LossyPath<A> {
 impl<A: Aid> LossyPath<A> {
     fn new(aid: A, seed: u64) -> Self {
         let mut random = RandomStream::new(seed, "way out", 0);
-        let [loss, late] = [random.uniform_below(40), random.uniform_below(20)];
+        let [loss, delay] = [random.uniform_below(40), random.uniform_below(20)];
         let signals = random.uniform_below(12);
-        let mut line = ScriptedDriver::new(aid);
-        line.write(1 << 26);
-        let has = Tcp::START;
-        let (on_their_way, beyond) = (BTreeMap::new(), Vec::new());
+        let mut driver = ScriptedDriver::new(aid);
+        driver.write(1 << 26);
+        let rcv_nxt = Tcp::START;
+        let (in_flight, out_of_order) = (BTreeMap::new(), Vec::new());
         Self {
-            driver: line,
+            driver,
             random,
             loss,
-            delay: late,
+            delay,
             signals,
-            in_flight: on_their_way,
+            in_flight,
             packets_sent: 0,
-            rcv_nxt: has,
-            out_of_order: beyond,
+            rcv_nxt,
+            out_of_order,
         }
     }
 
@@ -104,14 +104,14 @@ impl<A: Aid> LossyPath<A> {
         let start = out.start + self.random.uniform_below(u64::from(out.len()) + 1) as u32;
         let mut ranges = SeqRanges::default();
         ranges.push(SeqRange::new(start, start + 1 + self.random.uniform_below(200) as u32));
-        let outcome = if random_flag(&mut self.random) {
+        let disposition = if random_flag(&mut self.random) {
             PacketDisposition::Lost
         } else {
             PacketDisposition::Salvaged
         };
         let kind = match self.random.uniform_below(4) {
             0 => SignalKind::RouteDiscovery,
-            _ => SignalKind::PacketLost { ranges, disposition: outcome },
+            _ => SignalKind::PacketLost { ranges, disposition },
         };
         self.driver.signal(Signal {
             kind,

@@ -58,7 +58,8 @@ pub use self::held_ack::HeldAck;
 pub use self::options::{MobileHostOptions, Resend, SsthreshAfterTimeout};
 use crate::SegmentVerdict;
 use crate::kit::{
-    Context, DEFAULT_MSS, DisconnectedSince, LinkChange, Machine, Protocol, States, named, resume,
+    Connectivity, Context, DEFAULT_MSS, DisconnectedSince, LinkChange, Machine, Protocol, States,
+    named, resume,
 };
 use crate::options::AidOptions;
 
@@ -94,6 +95,12 @@ named! {
         Unsupported = "unsupported by the driver",
         /// The connection is closed.
         Closed = "connection closed",
+    }
+}
+
+impl Connectivity for State {
+    fn is_disconnected(self) -> bool {
+        self != Self::Connected
     }
 }
 

@@ -66,11 +66,11 @@ impl<A: Aid> ScriptedDriver<A> {
     pub fn new(aid: A) -> Self {
         Self::with(aid, Tcp::established(Tcp::START, true))
     }
-    /// As [`new`](Self::new), without ECN.
+    /// Creates a driver as [`new`](Self::new) does, without ECN.
     pub fn without_ecn(aid: A) -> Self {
         Self::with(aid, Tcp::established(Tcp::START, false))
     }
-    /// As [`new`](Self::new), with first sequence number `start`.
+    /// Creates a driver as [`new`](Self::new) does, with first sequence number `start`.
     pub fn from(start: Seq, aid: A) -> Self {
         Self::with(aid, Tcp::established(start, true))
     }
@@ -207,13 +207,13 @@ impl<A: Aid> ScriptedDriver<A> {
         loop {
             self.send_for_acts();
             let before = self.tcp.view();
-            let Some(Transmit { segment, requested_by_aid, ahead_of_queue: ahead, .. }) =
+            let Some(Transmit { segment, requested_by_aid, ahead_of_queue, .. }) =
                 self.tcp.poll_transmit(self.now)
             else {
                 break;
             };
             match requested_by_aid {
-                true => self.record_event(Event::Resent { segment, ahead }),
+                true => self.record_event(Event::Resent { segment, ahead: ahead_of_queue }),
                 false => self.offer_with(Direction::Down, segment, &before),
             }
         }

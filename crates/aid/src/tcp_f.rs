@@ -41,7 +41,7 @@ use driftway_base::{
 };
 
 use crate::Aid;
-use crate::kit::{Context, Machine, Named, Protocol, States, named, resume};
+use crate::kit::{Connectivity, Context, Machine, Named, Protocol, States, named, resume};
 use crate::options::{AidOption, AidOptions, OptionChoice, OptionField};
 
 /// Parameters that chandran-1998 leaves open.
@@ -63,10 +63,10 @@ pub struct TcpFOptions {
 /// Start of transmission after a snooze.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ResumeFrom {
-    /// At SND.UNA: the whole window is retransmitted, except data reported by SACK. Not in the paper.
+    /// SND.UNA: the whole window is retransmitted, except data reported by SACK. Not in the paper.
     #[default]
     Una,
-    /// At SND.NXT, as in the paper. Segments lost with the route are recovered by duplicate acknowledgments
+    /// SND.NXT, as in the paper. Segments lost with the route are recovered by duplicate acknowledgments
     /// or by a timeout.
     Nxt,
 }
@@ -181,6 +181,12 @@ named! {
     }
 }
 
+impl Connectivity for State {
+    fn is_disconnected(self) -> bool {
+        self == Self::Snooze
+    }
+}
+
 impl States for State {
     type Transition = Transition;
     const INITIAL: Self = Self::Active;
@@ -211,8 +217,8 @@ pub struct TcpF {
 impl TcpF {
     /// Creates the aid for a new connection.
     pub fn new(options: TcpFOptions) -> Machine<Self> {
-        let timeout = options.route_failure_timeout.max(TcpFOptions::MIN_TIMEOUT);
-        let options = TcpFOptions { route_failure_timeout: timeout, ..options };
+        let route_failure_timeout = options.route_failure_timeout.max(TcpFOptions::MIN_TIMEOUT);
+        let options = TcpFOptions { route_failure_timeout, ..options };
         Machine::new(Self { options, failure_point: None })
     }
 

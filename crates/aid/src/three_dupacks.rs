@@ -25,7 +25,8 @@ use driftway_base::{Act, Signal};
 use driftway_wire::TcpSegment;
 
 use crate::kit::{
-    Context, DEFAULT_MSS, LinkChange, Machine, Named, Protocol, States, named, send_acks,
+    Connectivity, Context, DEFAULT_MSS, LinkChange, Machine, Named, Protocol, States, named,
+    send_acks,
 };
 use crate::options::{AidOption, AidOptions, OptionField};
 use crate::{Aid, SegmentVerdict};
@@ -83,6 +84,12 @@ named! {
         Connection = "connection",
         /// The connection is closed.
         Closed = "connection closed",
+    }
+}
+
+impl Connectivity for State {
+    fn is_disconnected(self) -> bool {
+        self == Self::Disconnected
     }
 }
 

@@ -74,7 +74,7 @@ impl ProbeSpacing {
 /// Data retransmitted on a retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Retransmit {
-    /// As TCP's loss recovery decides.
+    /// The decision of TCP's loss recovery.
     #[default]
     LossRecovery,
     /// The oldest segment only. The rest stays in flight, and the windows are unchanged.

@@ -49,12 +49,12 @@ mod test {
 
     #[test]
     fn power_is_extrapolated_for_a_limited_time() {
-        let suffices = |trend, millis| {
+        let suffices = |trend_cdb_per_s, millis| {
             let at = Instant::from_secs(1);
             ReceivedPower {
                 heard_at: at,
                 power_mbm: -8900,
-                trend_cdb_per_s: trend,
+                trend_cdb_per_s,
                 sensitivity_mbm: -9000,
             }
             .is_receivable_at(at + Duration::from_millis(millis))
@@ -66,11 +66,11 @@ mod test {
 
     #[test]
     fn expected_lifetime_follows_the_trend() {
-        let lead = |power, trend| {
+        let lead = |power_mbm, trend_cdb_per_s| {
             ReceivedPower {
                 heard_at: Instant::ZERO,
-                power_mbm: power,
-                trend_cdb_per_s: trend,
+                power_mbm,
+                trend_cdb_per_s,
                 sensitivity_mbm: -9000,
             }
             .expected_lifetime()
@@ -78,8 +78,8 @@ mod test {
         assert_eq!(lead(-8500, Some(-250)), Some(Duration::from_secs(2)));
         assert_eq!(lead(-9100, Some(-250)), Some(Duration::ZERO));
         assert_eq!(lead(i32::MAX, Some(i32::MIN)), Some(Duration::from_nanos(999_999_999)));
-        for trend in [None, Some(0), Some(9)] {
-            assert_eq!(lead(-8500, trend), None);
+        for trend_cdb_per_s in [None, Some(0), Some(9)] {
+            assert_eq!(lead(-8500, trend_cdb_per_s), None);
         }
     }
 }

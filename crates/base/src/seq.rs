@@ -80,7 +80,7 @@ pub struct SeqRange {
 }
 
 impl SeqRange {
-    /// From `start` up to but not including `end`.
+    /// The numbers from `start` up to but not including `end`.
     pub const fn new(start: Seq, end: Seq) -> Self {
         Self { start, end }
     }

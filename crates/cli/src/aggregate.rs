@@ -132,13 +132,17 @@ mod test {
         tcp = { mss = "500 B" }
     "#;
 
-    fn flow(delivered: u64, share: Option<f64>, completion_s: Option<f64>) -> FlowResult {
+    fn flow(
+        delivered_bytes: u64,
+        goodput_ratio: Option<f64>,
+        completion_s: Option<f64>,
+    ) -> FlowResult {
         FlowResult {
             tcp: Some("reno+reno".into()),
-            delivered_bytes: delivered,
-            goodput_ratio: share,
+            delivered_bytes,
+            goodput_ratio,
             completion_s,
-            throughput_bps: Some(delivered as f64 * 8.0),
+            throughput_bps: Some(delivered_bytes as f64 * 8.0),
             segments_sent: 4,
             retransmissions: Some(1),
             retransmission_ratio: Some(0.25),

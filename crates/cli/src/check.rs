@@ -103,12 +103,12 @@ fn summary(scenario: &Scenario) -> String {
             (Transport::Tcp, None) => "TCP".to_owned(),
             (Transport::Udp, _) => "UDP".to_owned(),
         };
-        let receiver = flow.receiver_aid.as_ref().map(|aid| aid.name()).filter(|n| *n != "none");
+        let receiver = flow.receiver_aid.as_ref().and_then(|aid| aid.name());
         let aid = match (flow.aid.name(), receiver) {
-            ("none", None) => "no aid".to_owned(),
-            ("none", Some(receiver)) => format!("{receiver} at the receiver"),
-            (name, None) => name.to_owned(),
-            (name, Some(receiver)) => format!("{name}, {receiver} at the receiver"),
+            (None, None) => "no aid".to_owned(),
+            (None, Some(receiver)) => format!("{receiver} at the receiver"),
+            (Some(name), None) => name.to_owned(),
+            (Some(name), Some(receiver)) => format!("{name}, {receiver} at the receiver"),
         };
         let split = scenario.network.is_split(flow).then_some(", split at the gateway");
         let split = split.unwrap_or_default();

@@ -23,10 +23,10 @@ impl OutputDir {
     /// # Errors
     /// A directory that cannot be created or written.
     pub fn open(dir: &Path) -> Result<Self, Failure> {
-        let made = !dir.exists();
+        let is_created = !dir.exists();
         fs::create_dir_all(dir).map_err(|e| Failure::file("make the directory", dir, &e))?;
         tempfile::tempfile_in(dir).map_err(|e| Failure::file("write into", dir, &e))?;
-        Ok(Self { dir: dir.to_owned(), is_created: made })
+        Ok(Self { dir: dir.to_owned(), is_created })
     }
 
     /// Removes the directory again if it was created by [`OutputDir::open`].

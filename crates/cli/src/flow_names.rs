@@ -10,10 +10,10 @@ use driftway_sim::results::{Document, FlowSummary};
 pub fn flow_name(document: &Document, flow: &FlowSummary) -> String {
     let [from, to] = [flow.source, flow.destination].map(|node| document.scenario.node_name(node));
     let mut name = format!("{from} → {to} {}", transport(flow));
-    if flow.aid != "none" {
-        let _ = write!(name, ", {}", value_label(&flow.aid));
+    if let Some(aid) = &flow.aid {
+        let _ = write!(name, ", {}", value_label(aid));
     }
-    if let Some(aid) = flow.receiver_aid.as_ref().filter(|aid| **aid != flow.aid) {
+    if let Some(aid) = flow.receiver_aid.as_ref().filter(|_| flow.receiver_aid != flow.aid) {
         let _ = write!(name, ", {} at the receiver", value_label(aid));
     }
     name

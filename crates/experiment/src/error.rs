@@ -60,8 +60,8 @@ impl Error {
     }
 
     /// A file cannot be read or written.
-    pub fn io(doing: &'static str, path: &Path, error: io::Error) -> Self {
-        Self::Io { action: doing, path: path.to_owned(), error }
+    pub fn io(action: &'static str, path: &Path, error: io::Error) -> Self {
+        Self::Io { action, path: path.to_owned(), error }
     }
 
     /// Returns whether the user's input is the cause, rather than the machine or a bug.
@@ -83,8 +83,8 @@ impl fmt::Display for Error {
             Self::File { error, context: Some(of) } => write!(f, "{error}\n(in {of})"),
             Self::Refused { message, help: None } => f.write_str(message),
             Self::Refused { message, help: Some(help) } => write!(f, "{message}\nhelp: {help}"),
-            Self::Io { action: doing, path, error } => {
-                write!(f, "cannot {doing} {}: {error}", path.display())
+            Self::Io { action, path, error } => {
+                write!(f, "cannot {action} {}: {error}", path.display())
             }
             Self::Bug { what, command } => write!(
                 f,
@@ -93,8 +93,8 @@ impl fmt::Display for Error {
                 env!("CARGO_PKG_VERSION")
             ),
             Self::ExternalSimulator(what) => f.write_str(what),
-            Self::Stopped { finished, total: of } => {
-                write!(f, "stopped with {finished} of {of} runs finished")
+            Self::Stopped { finished, total } => {
+                write!(f, "stopped with {finished} of {total} runs finished")
             }
         }
     }

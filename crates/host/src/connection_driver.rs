@@ -19,7 +19,7 @@ const TTL: u8 = 64;
 pub struct UnmatchedPackets {
     /// Rejected by [`Packet::decode`].
     pub undecodable: u64,
-    /// For another destination, or of a kind that a TCP connection does not process.
+    /// Packets for another destination, or of a kind that a TCP connection does not process.
     pub not_for_connection: u64,
 }
 

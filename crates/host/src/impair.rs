@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use driftway_base::{Duration, Ecn, Instant, Probability, RandomStream};
+use driftway_wire::edit_header;
 
 /// Impairments of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -88,15 +89,8 @@ impl Impairer {
 
     /// Accepts a packet.
     pub fn offer(&mut self, now: Instant, packet: &[u8]) {
-        let Impairment {
-            delay,
-            drop,
-            duplicate,
-            reorder,
-            reorder_delay: reorder_by,
-            mark,
-            corrupt,
-        } = self.impairment;
+        let Impairment { delay, drop, duplicate, reorder, reorder_delay, mark, corrupt } =
+            self.impairment;
         let [drop, duplicate, reorder, mark, corrupt] =
             [drop, duplicate, reorder, mark, corrupt].map(|chance| self.random.bernoulli(chance));
         let bit = self.random.uniform_below(packet.len() as u64 * 8);
@@ -106,7 +100,7 @@ impl Impairer {
             self.counts.dropped += 1;
             return;
         }
-        let due = now + delay + if reorder { reorder_by } else { Duration::ZERO };
+        let due = now + delay + if reorder { reorder_delay } else { Duration::ZERO };
         self.counts.reordered += u64::from(reorder);
         let mut bytes = self.copy(packet);
         if mark && mark_ce(&mut bytes) {
@@ -150,19 +144,12 @@ impl Impairer {
 
 /// Sets CE in an IPv4 header with ECT (RFC 3168 §5); returns whether it did.
 fn mark_ce(packet: &mut [u8]) -> bool {
-    let [version, tos, _, _, _, _, _, _, _, _, high, low, ..] = packet else { return false };
-    if *version >> 4 != 4 || !Ecn::from_bits(*tos).is_capable() {
+    const CHECKSUM: usize = 10;
+    let [version, tos, ..] = *packet else { return false };
+    if packet.len() < CHECKSUM + 2 || version >> 4 != 4 || !Ecn::from_bits(tos).is_capable() {
         return false;
     }
-    let (old, new) = (*tos, *tos | Ecn::Ce.bits());
-    // RFC 1624 §3: HC' = ~(~HC + ~m + m'), where m is the 16-bit word with the codepoint.
-    let word = |tos: u8| u32::from(u16::from_be_bytes([*version, tos]));
-    let checksum = u32::from(u16::from_be_bytes([*high, *low]));
-    let mut sum = (checksum ^ 0xffff) + (word(old) ^ 0xffff) + word(new);
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
-    *tos = new;
-    [*high, *low] = (!(sum as u16)).to_be_bytes();
+    edit_header(packet, 1, &[tos | Ecn::Ce.bits()], CHECKSUM);
     true
 }
 

@@ -118,7 +118,7 @@ mod test {
     }
 
     proptest! {
-        /// Against the whole stream kept in a vector.
+        /// Compares with the whole stream kept in a vector.
         #[test]
         fn holds_what_was_written(
             capacity in 1_usize..64,

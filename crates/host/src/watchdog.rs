@@ -52,8 +52,8 @@ impl Watchdog {
     /// # Errors
     /// It cannot be started.
     pub fn start(mut command: Command) -> io::Result<Self> {
-        let (child, pair) = spawn_watchdog(&mut command)?;
-        Ok(Self { command, child, socket: pair })
+        let (child, socket) = spawn_watchdog(&mut command)?;
+        Ok(Self { command, child, socket })
     }
 
     /// Returns the sender of heartbeats. A thread of its own, with the privileges of the calling
@@ -62,8 +62,8 @@ impl Watchdog {
     /// # Errors
     /// The thread cannot be started.
     pub fn supervise(self) -> io::Result<Heartbeat> {
-        let Self { command, child, socket: pair } = self;
-        let heart = Heartbeat(Arc::new(Mutex::new(Some(pair))), Arc::default());
+        let Self { command, child, socket } = self;
+        let heart = Heartbeat(Arc::new(Mutex::new(Some(socket))), Arc::default());
         let watched = heart.clone();
         let work = move || restart_loop(command, child, &watched);
         thread::Builder::new().name("watchdog".into()).spawn(work)?;
@@ -183,7 +183,7 @@ pub fn run_watchdog(user: Option<DedicatedUser>) -> io::Result<bool> {
 #[derive(Debug, Default)]
 struct Silence {
     all_ms: u32,
-    /// Without the time for which the process had to wait for a processor.
+    /// The time without that for which the process had to wait for a processor.
     own_ms: u32,
 }
 

@@ -168,9 +168,7 @@ impl<H: Copy> Arp<H> {
     pub fn resolve(&mut self, now: Instant, to: Ipv4Addr, id: H) -> Resolution {
         let place = self.index_of(to);
         match self.neighbours.get(place).filter(|(address, _)| *address == to) {
-            Some((_, State::Known { hardware, last_heard: heard }))
-                if self.is_fresh(now, *heard) =>
-            {
+            Some((_, State::Known { hardware, last_heard })) if self.is_fresh(now, *last_heard) => {
                 return Resolution::Known(*hardware);
             }
             Some((_, State::Incomplete { requests, .. })) => {
@@ -286,11 +284,11 @@ impl<H: Copy> Arp<H> {
 
     /// Sends a request for the neighbour at `place`, after `before` earlier requests.
     fn send_request(&mut self, now: Instant, place: usize, before: u32) {
-        let again = match self.config.again {
+        let retry_at = match self.config.again {
             ArpRetry::After(time) => Some(now + time),
             ArpRetry::NextPacket => None,
         };
-        self.set(place, State::Incomplete { requests: before + 1, retry_at: again });
+        self.set(place, State::Incomplete { requests: before + 1, retry_at });
         let Some((target, _)) = self.neighbours.get(place) else { return };
         self.outputs.push_back(ArpOutput::Request(ArpMessage {
             operation: ArpOperation::Request,
@@ -322,7 +320,7 @@ impl<H: Copy> Arp<H> {
 
     fn update_next_timeout(&mut self) {
         let due = |(_, state): &(Ipv4Addr, State)| match state {
-            State::Incomplete { retry_at: again, .. } => *again,
+            State::Incomplete { retry_at, .. } => *retry_at,
             State::Known { .. } => None,
         };
         self.next_timeout = self.neighbours.iter().filter_map(due).min();

@@ -88,7 +88,7 @@ pub enum Duplex {
 /// Order of delivery in one direction, for frames with different delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryOrder {
-    /// In order: a frame arrives no earlier than its predecessor. A corrupted frame does not delay
+    /// Delivery in order: a frame arrives no earlier than its predecessor. A corrupted frame does not delay
     /// others.
     Fifo,
     /// Frames with a shorter delay overtake.

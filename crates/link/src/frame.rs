@@ -60,9 +60,9 @@ impl Side {
 /// Position at which a frame enters a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueuePosition {
-    /// Behind all queued frames.
+    /// The tail, behind all queued frames.
     Tail,
-    /// Before all queued frames: it is sent next.
+    /// The head, before all queued frames: it is sent next.
     Front,
 }
 
@@ -149,7 +149,7 @@ pub struct PendingFrame {
 pub enum FrameStage {
     /// Queued.
     Queued,
-    /// In transmission.
+    /// The frame is in transmission.
     InService,
     /// Propagating.
     InFlight,

@@ -86,7 +86,7 @@ pub struct LinkCounters {
 struct Direction {
     queue: InterfaceQueue,
     transmission: Option<Transmission>,
-    /// In order of arrival.
+    /// Frames on the link, in order of arrival.
     in_flight: VecDeque<InFlight>,
     error_stream: RandomStream,
     delay_stream: RandomStream,
@@ -284,13 +284,12 @@ impl PathLink {
     /// then they are appended to the queue, the last first. This ends early when the first of them
     /// has waited for `at_most`, when the queue is full, when the link is cut, or with another such
     /// command; later frames are then not held back. Frames held back count as queued.
-    pub fn reverse_next(&mut self, now: Instant, side: Side, frames: u32, at_most: Duration) {
+    pub fn reverse_next(&mut self, now: Instant, side: Side, frames: u32, max_wait: Duration) {
         let now = self.advance(now);
         self.end_reversal(now, side);
         let frames = frames as usize;
-        let until = Instant::FAR_FUTURE;
-        self.direction_mut(side).reversal =
-            Some(Reversal { frames, max_wait: at_most, deadline: until });
+        let deadline = Instant::FAR_FUTURE;
+        self.direction_mut(side).reversal = Some(Reversal { frames, max_wait, deadline });
     }
 
     /// Starts or ends a request to mark every ECN-capable frame of a side, whatever its discipline.
@@ -530,7 +529,7 @@ impl Direction {
         let service = self.transmission.iter().map(|held| (held.frame, FrameStage::InService));
         let waiting = self.queue.iter().map(|frame| (frame, FrameStage::Queued));
         let all = in_flight.chain(service).chain(waiting);
-        all.map(move |(frame, whereabouts)| PendingFrame { from, frame, stage: whereabouts })
+        all.map(move |(frame, stage)| PendingFrame { from, frame, stage })
     }
 
     /// Ends a transmission: the frame is in flight, or corrupted and returned. Each frame draws one

@@ -151,16 +151,16 @@ impl<F: QueueEntry> InterfaceQueue<F> {
             return EnqueueOutcome::Dropped { reason: DropReason::Red };
         };
 
-        let mut pushed_out = None;
+        let mut evicted = None;
         if must_wait && self.is_full() {
             self.counters.overflows += 1;
             // A frame for the front is urgent (a route reply, a retried frame): it evicts the frame
             // that would leave last.
-            pushed_out = match place {
+            evicted = match place {
                 QueuePosition::Front => self.waiting.pop_back().map(|last| last.frame.id()),
                 QueuePosition::Tail => None,
             };
-            if pushed_out.is_none() {
+            if evicted.is_none() {
                 return EnqueueOutcome::Dropped { reason: DropReason::QueueOverflow };
             }
         }
@@ -173,7 +173,7 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         if must_wait {
             self.update_longest();
         }
-        EnqueueOutcome::Accepted { mark: due && self.draw_mark(), evicted: pushed_out }
+        EnqueueOutcome::Accepted { mark: due && self.draw_mark(), evicted }
     }
 
     /// Enqueues a frame before the first queued one that is later. If the queue is full, the new

@@ -3,6 +3,7 @@
 use driftway_base::{DropReason, Instant, Ipv4Addr};
 use driftway_radio::FailReason;
 use driftway_radio::dcf::FrameRecord;
+use driftway_scenario::FaultKind;
 use driftway_wire::RoutedPacket;
 
 use crate::interface::Interface;
@@ -39,8 +40,8 @@ pub struct FailedSend {
 pub enum Event {
     /// A fault begins or ends.
     Fault {
-        /// The kind of the fault, as in scenarios.
-        kind: &'static str,
+        /// The kind of the fault.
+        kind: FaultKind,
         /// The link's number, from 1, or the node whose radio is down.
         place: u32,
         /// True if it begins.

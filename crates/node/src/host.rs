@@ -121,15 +121,15 @@ impl Host {
             }
             IcmpReport::HardError(quoted) => return self.on_hard_error(now, quoted),
             IcmpReport::RouteRestored(quoted) => {
-                let about = signal_details(packet, message);
-                return self.on_route_restored(now, quoted, about);
+                let details = signal_details(packet, message);
+                return self.on_route_restored(now, quoted, details);
             }
             IcmpReport::Nothing => return ReceiveOutcome::Nothing,
             IcmpReport::Signal(kind, quoted) => (kind, quoted),
         };
         let Some(number) = self.quoted_socket(quoted) else { return ReceiveOutcome::Nothing };
         let Some(socket) = self.sockets.get_mut(number) else { return ReceiveOutcome::Nothing };
-        let about = SignalDetails {
+        let details = SignalDetails {
             flow: Some(FlowKey {
                 source: Endpoint::new(quoted.source, quoted.ports().0),
                 destination: Endpoint::new(quoted.destination, quoted.ports().1),
@@ -137,7 +137,7 @@ impl Host {
             seq: Some(quoted.seq()),
             ..signal_details(packet, message)
         };
-        socket.on_signal(now, &Signal { kind, details: about });
+        socket.on_signal(now, &Signal { kind, details });
         ReceiveOutcome::Socket(number)
     }
 
@@ -149,12 +149,12 @@ impl Host {
         &mut self,
         now: Instant,
         quoted: &QuotedPacket,
-        about: SignalDetails,
+        details: SignalDetails,
     ) -> ReceiveOutcome {
         if quoted.source != self.address {
             return ReceiveOutcome::Nothing;
         }
-        self.on_signal(now, &Signal { kind: SignalKind::RouteRestored, details: about });
+        self.on_signal(now, &Signal { kind: SignalKind::RouteRestored, details });
         ReceiveOutcome::SocketsToPeer(quoted.destination)
     }
 

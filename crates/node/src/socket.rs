@@ -93,6 +93,10 @@ impl Socket {
     pub fn aid_state(&self) -> Option<&'static str> {
         self.aid.as_ref().map(|aid| aid.state())
     }
+    /// Returns true if there is an aid that considers the connection disconnected.
+    pub fn is_disconnected(&self) -> bool {
+        self.aid.as_ref().is_some_and(|aid| aid.is_disconnected())
+    }
 
     /// Returns the aid's next timeout.
     pub fn next_aid_timeout(&self) -> Option<Instant> {
@@ -241,6 +245,6 @@ impl Socket {
 }
 
 /// Returns the view of a connection that an aid sees at this node.
-fn tcp_view(tcp: &Connection, next_hop: Known<ReceivedPower>) -> TcpView {
-    TcpView { next_hop_power: next_hop, ..tcp.view() }
+fn tcp_view(tcp: &Connection, next_hop_power: Known<ReceivedPower>) -> TcpView {
+    TcpView { next_hop_power, ..tcp.view() }
 }

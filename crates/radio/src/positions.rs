@@ -60,22 +60,23 @@ impl Positions {
     fn with_neighbour_lists(mut mobility: Mobility, reach: f64, lists: bool) -> Self {
         let nodes = mobility.nodes();
         let mut legs = Legs::new(nodes);
-        let mut ends = BinaryHeap::with_capacity(nodes);
+        let mut leg_ends = BinaryHeap::with_capacity(nodes);
         for node in 0..nodes {
             let Some(leg) = mobility.next_leg(node) else { continue };
             legs.set(node, &leg);
             if leg.until < Instant::FAR_FUTURE {
-                ends.push(Reverse((leg.until, node as u32)));
+                leg_ends.push(Reverse((leg.until, node as u32)));
             }
         }
-        let next_end = ends.peek().map_or(Instant::FAR_FUTURE, |&Reverse((until, _))| until);
+        let next_leg_end =
+            leg_ends.peek().map_or(Instant::FAR_FUTURE, |&Reverse((until, _))| until);
         let none = NodeInRange { node: 0, distance_squared: 0.0 };
         let mut positions = Self {
             neighbour_lists: lists.then(|| NeighbourLists::new(&legs, reach)),
             mobility,
             legs,
-            leg_ends: ends,
-            next_leg_end: next_end,
+            leg_ends,
+            next_leg_end,
             now: Instant::ZERO,
             reach_squared: reach * reach,
             distances_squared: vec![0.0; nodes].into_boxed_slice(),

@@ -161,11 +161,11 @@ impl PathLoss {
     fn power(&self, distance_squared: f64) -> f64 {
         match *self {
             Self::FreeSpace { one } => one / distance_squared,
-            Self::TwoRay { one, fourth_power: far, crossover_squared } => {
+            Self::TwoRay { one, fourth_power, crossover_squared } => {
                 if distance_squared < crossover_squared {
                     one / distance_squared
                 } else {
-                    far / (distance_squared * distance_squared)
+                    fourth_power / (distance_squared * distance_squared)
                 }
             }
             Self::Range { power, range_squared } => {
@@ -183,9 +183,13 @@ impl PathLoss {
     fn distance(&self, power: f64) -> f64 {
         match *self {
             Self::FreeSpace { one } => (one / power).sqrt(),
-            Self::TwoRay { one, fourth_power: far, crossover_squared } => {
+            Self::TwoRay { one, fourth_power, crossover_squared } => {
                 let near = one / power;
-                if near < crossover_squared { near.sqrt() } else { (far / power).sqrt().sqrt() }
+                if near < crossover_squared {
+                    near.sqrt()
+                } else {
+                    (fourth_power / power).sqrt().sqrt()
+                }
             }
             Self::Range { range_squared, .. } => range_squared.sqrt(),
             Self::LogDistance { one, half } => libm::pow(one / power, 0.5 / half),
@@ -204,7 +208,7 @@ impl Propagation {
     /// An invalid parameter, or thresholds inconsistent with each other or with the model.
     pub fn new(config: &RadioConfig, nodes: u32, seed: u64) -> Result<Self, ParameterError> {
         check_config(config, nodes)?;
-        let law = PathLoss::new(config);
+        let path_loss = PathLoss::new(config);
         let limit = |name, threshold| {
             let limit = match (threshold, config.model) {
                 (Threshold::Power(_), PropagationModel::Range) => {
@@ -212,10 +216,10 @@ impl Propagation {
                     return Err(ParameterError::new(name, message, "a distance"));
                 }
                 (Threshold::Distance(range), _) => {
-                    ResolvedThreshold { power: law.power(range * range), range }
+                    ResolvedThreshold { power: path_loss.power(range * range), range }
                 }
                 (Threshold::Power(power), _) => {
-                    ResolvedThreshold { power, range: law.distance(power) }
+                    ResolvedThreshold { power, range: path_loss.distance(power) }
                 }
             };
             if limit.range > 0.0 && limit.range < 1e9 {
@@ -238,13 +242,13 @@ impl Propagation {
                 if shadowing_db > 0.0 =>
             {
                 let strongest = db_to_factor(MAX_DEVIATIONS * shadowing_db);
-                let reach = law.distance(sense.power / strongest);
+                let reach = path_loss.distance(sense.power / strongest);
                 (Some(Shadowing::new(shadowing_db, decorrelation, nodes, seed)), reach)
             }
             _ => (None, sense.range),
         };
         Ok(Self {
-            path_loss: law,
+            path_loss,
             shadowing,
             max_power: config.power * config.antenna_gain * config.antenna_gain
                 / config.system_loss,

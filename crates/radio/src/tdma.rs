@@ -23,9 +23,9 @@ pub struct TdmaConfig {
     pub announced: bool,
     /// Frame error probability of each receiver.
     pub frame_error: Probability,
-    /// As [`crate::DcfConfig::delay_down`].
+    /// The same as [`crate::DcfConfig::delay_down`].
     pub delay_down: Duration,
-    /// As [`crate::DcfConfig::delay_up`].
+    /// The same as [`crate::DcfConfig::delay_up`].
     pub delay_up: Duration,
 }
 
@@ -206,7 +206,7 @@ impl Tdma {
         self.event_queue.peek().map(|event| Instant::from_nanos(event.at()))
     }
 
-    /// As [`crate::Dcf::run`].
+    /// Runs as [`crate::Dcf::run`] does.
     pub fn run(&mut self, until: Instant, reports: &mut Vec<MacReport>) -> Instant {
         let had = reports.len();
         while let Some(event) = self.event_queue.pop_until(until.as_nanos()) {
@@ -477,7 +477,7 @@ impl Tdma {
         self.recorder.set_enabled(on);
     }
 
-    /// As [`crate::Dcf::take_recorded`].
+    /// Takes what was recorded, as [`crate::Dcf::take_recorded`] does.
     pub fn take_recorded(&mut self, out: &mut Vec<FrameRecord>) {
         self.recorder.drain_into(out);
     }

@@ -73,13 +73,13 @@ pub(crate) fn loss_signals(
     segments.map(move |(start, len)| {
         let mut ranges = SeqRanges::default();
         ranges.push(SeqRange::new(start, start + u32::from(len)));
-        let about = SignalDetails {
+        let details = SignalDetails {
             destination: Some(flow.destination.address),
             flow: Some(flow),
             seq: Some(start),
             failed_link: Some(link),
             reporter: Some(reporter),
         };
-        Signal { kind: SignalKind::PacketLost { ranges, disposition }, details: about }
+        Signal { kind: SignalKind::PacketLost { ranges, disposition }, details }
     })
 }

@@ -90,13 +90,10 @@ mod test {
         }
     }
 
-    fn retry(most: u32, heard_within: Option<u64>, strength: bool) -> LinkRetry {
+    fn retry(max_retries: u32, heard_within: Option<u64>, check_received_power: bool) -> LinkRetry {
         let heard_within = heard_within.map(Duration::from_millis);
-        let mut retry = LinkRetry::new(LinkRetryConfig {
-            max_retries: most,
-            heard_within,
-            check_received_power: strength,
-        });
+        let mut retry =
+            LinkRetry::new(LinkRetryConfig { max_retries, heard_within, check_received_power });
         retry.on_heard(THERE, fading());
         retry
     }

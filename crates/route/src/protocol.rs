@@ -106,7 +106,7 @@ pub struct RouteStats {
     pub failed_discoveries: u64,
     /// Route errors originated.
     pub route_errors: u64,
-    /// Of these, notices of a cache to other nodes (DSR).
+    /// Notices of a cache to other nodes (DSR) among these.
     pub notices: u64,
     /// Link failures reported by the link layer or detected by network-layer acknowledgments (DSR).
     pub link_failures: u64,
@@ -120,7 +120,7 @@ pub struct RouteStats {
     pub nested_errors: u64,
     /// Route errors originated here that list the packets lost on a link (yu-2004 §4.2).
     pub loss_notices: u64,
-    /// Of these, those relayed by a node between the link and the end of the connection.
+    /// Those of them that were relayed by a node between the link and the end of the connection.
     pub passed_notices: u64,
     /// Such errors dropped for lack of a cached route.
     pub lost_notices: u64,

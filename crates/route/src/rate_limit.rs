@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 
 use driftway_base::{Duration, Instant};
 
-/// At most `per_second` messages in any second.
+/// A limit of `per_second` messages in any second.
 #[derive(Clone, Debug)]
 pub(crate) struct RateLimit {
     per_second: u8,

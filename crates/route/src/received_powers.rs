@@ -49,12 +49,12 @@ mod test {
     }
 
     /// Heard at that second, so many decibels above the sensitivity, with a trend in decibels per second.
-    fn heard(at: u64, above: i32, trend: Option<i32>) -> ReceivedPower {
-        let trend = trend.map(|trend| trend * 100);
+    fn heard(at: u64, above: i32, trend_cdb_per_s: Option<i32>) -> ReceivedPower {
+        let trend_cdb_per_s = trend_cdb_per_s.map(|trend_cdb_per_s| trend_cdb_per_s * 100);
         ReceivedPower {
             heard_at: Instant::from_secs(at),
             power_mbm: LEAST + above * 100,
-            trend_cdb_per_s: trend,
+            trend_cdb_per_s,
             sensitivity_mbm: LEAST,
         }
     }

@@ -71,7 +71,7 @@ struct BreadthFirstSearch {
     links: Vec<(u32, u32)>,
     /// The number of searches so far.
     generation: u32,
-    /// For each node the number of the last search that reached it, and the next hop there.
+    /// The number of the last search that reached each node, and the next hop there.
     reached: Vec<(u32, u32)>,
     frontier: Vec<u32>,
     next_frontier: Vec<u32>,

@@ -26,8 +26,9 @@ const NONE: &str = "none";
 /// the aid's own clock (ATCP's `tick_phase`), whose default is the phase of the clock of the host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aid {
-    name: &'static str,
-    /// In the order of the aid's list of options.
+    /// `None`: no aid.
+    name: Option<&'static str>,
+    /// The options and their values, in the order of the aid's list.
     options: Vec<(&'static str, OptionValue<'static>)>,
 }
 
@@ -38,8 +39,8 @@ impl Default for Aid {
 }
 
 impl Aid {
-    /// Name of the aid, as in the scenario file.
-    pub const fn name(&self) -> &'static str {
+    /// Name of the aid, as in the scenario file; `None` for `"none"`.
+    pub const fn name(&self) -> Option<&'static str> {
         self.name
     }
 
@@ -52,7 +53,7 @@ impl Aid {
     /// clock of the connection's host, which an aid with its own clock adopts unless the scenario
     /// sets its phase (ATCP's `tick_phase`).
     pub fn build(&self, clock_phase: Duration) -> Option<Box<dyn driftway_aid::Aid>> {
-        let listed = find(self.name)?;
+        let listed = find(self.name?)?;
         // Only the phase of a clock has no value here: all other options have a default.
         let value = |option: &OptionInfo| {
             let set = self.options.iter().find(|(name, _)| *name == option.name);
@@ -73,7 +74,7 @@ impl Aid {
                 _ => None,
             })
         };
-        let mut pairs = find(self.name)?.ordered_options.iter();
+        let mut pairs = find(self.name?)?.ordered_options.iter();
         pairs.find_map(|(short, long)| {
             let (short, long) = (span(short)?, span(long)?);
             (short.1 > long.1).then_some([short, long])
@@ -85,13 +86,13 @@ impl Aid {
         AidName(name): AidName,
         given: &[(&'static str, OptionValue<'static>)],
     ) -> Self {
-        let Some(listed) = name else { return Self { name: NONE, options: Vec::new() } };
+        let Some(listed) = name else { return Self { name: None, options: Vec::new() } };
         let value = |option: OptionInfo| {
             let set = given.iter().find(|(name, _)| *name == option.name);
             set.map(|(_, value)| *value).or(option.default).map(|value| (option.name, value))
         };
         Self {
-            name: listed.name,
+            name: Some(listed.name),
             options: listed.options().into_iter().filter_map(value).collect(),
         }
     }
@@ -99,11 +100,12 @@ impl Aid {
 
 impl Serialize for Aid {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let name = self.name.unwrap_or(NONE);
         if self.options.is_empty() {
-            return serializer.serialize_str(self.name);
+            return serializer.serialize_str(name);
         }
         let mut map = serializer.serialize_map(Some(1 + self.options.len()))?;
-        map.serialize_entry("name", self.name)?;
+        map.serialize_entry("name", name)?;
         for (name, value) in &self.options {
             match value {
                 OptionValue::Duration(span) => map.serialize_entry(name, &Time(*span))?,

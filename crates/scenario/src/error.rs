@@ -30,7 +30,7 @@ impl Error {
         text: &str,
         overrides: &[(String, String)],
     ) -> Self {
-        let place = match fault.origin {
+        let location = match fault.origin {
             Some(Origin::Text(offset)) => {
                 let before = text.get(..offset).unwrap_or(text);
                 let line = before.matches('\n').count() + 1;
@@ -42,7 +42,7 @@ impl Error {
             }
             None => file.to_owned(),
         };
-        Self { location: place, message: fault.message, help: fault.help }
+        Self { location, message: fault.message, help: fault.help }
     }
 
     /// Location: `FILE:LINE:COLUMN`, `FILE` or `--set KEY`.

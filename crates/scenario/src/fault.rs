@@ -1,5 +1,6 @@
 //! The tables `[[network.fault]]`: faults of a network and their schedule.
 
+mod kind;
 mod schedule;
 
 use std::fmt;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::tagged::{self, Tagged};
 use crate::{BitRate, Delay, Size, Time};
 
+pub use kind::FaultKind;
 pub use schedule::Schedule;
 
 /// A fault of a network, `[[network.fault]]`; the key `kind` selects the variant. In a mixed network
@@ -38,15 +40,15 @@ pub enum Fault {
 
 impl Fault {
     /// Value of the key `kind`.
-    pub const fn kind(&self) -> &'static str {
+    pub const fn kind(&self) -> FaultKind {
         match self {
-            Self::Partition(_) => "partition",
-            Self::Congestion(_) => "congestion",
-            Self::Reordering(_) => "reordering",
-            Self::Interference(_) => "interference",
-            Self::Change(_) => "change",
-            Self::RadioDown(_) => "radio-down",
-            Self::Fading(_) => "fading",
+            Self::Partition(_) => FaultKind::Partition,
+            Self::Congestion(_) => FaultKind::Congestion,
+            Self::Reordering(_) => FaultKind::Reordering,
+            Self::Interference(_) => FaultKind::Interference,
+            Self::Change(_) => FaultKind::Change,
+            Self::RadioDown(_) => FaultKind::RadioDown,
+            Self::Fading(_) => FaultKind::Fading,
         }
     }
 }

@@ -63,7 +63,7 @@ pub use adhoc::{
 };
 pub use error::Error;
 pub use fault::{
-    ChangeTrigger, Congestion, Direction, FalseWarning, Fault, HopChange, Interference,
+    ChangeTrigger, Congestion, Direction, FalseWarning, Fault, FaultKind, HopChange, Interference,
     InterferenceHop, Partition, PartitionHop, PartitionQueue, PartitionSignal, RadioDown,
     RadioSignal, ReorderMode, Reordering, Schedule, Spacing,
 };

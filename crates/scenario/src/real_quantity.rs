@@ -23,9 +23,9 @@ pub struct Decibel(pub f64);
 /// A power in `W`, `mW` or `uW`, or a level in `dBm`; the written form is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Power {
-    /// In watts.
+    /// Watts.
     Watts(f64),
-    /// In decibels relative to one milliwatt.
+    /// Decibels relative to one milliwatt.
     Dbm(f64),
 }
 
@@ -37,7 +37,7 @@ impl Decibel {
 }
 
 impl Power {
-    /// In watts.
+    /// The power in watts.
     pub fn watts(self) -> f64 {
         match self {
             Self::Watts(watts) => watts,

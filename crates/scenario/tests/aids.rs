@@ -51,7 +51,7 @@ fn the_receiver_has_the_senders_aid_with_bidirectional_data() {
     ] {
         let flow = &read(&format!("{atcp}{more}")).unwrap().flows[0];
         let receiver = flow.receiver_aid.as_ref().unwrap();
-        assert_eq!(receiver.name(), name, "{more}");
+        assert_eq!(receiver.name(), Some(name), "{more}");
         assert!(name != "atcp" || *receiver == flow.aid, "with its options");
     }
 }
@@ -61,7 +61,7 @@ fn every_aid_round_trips_with_its_defaults() {
     for listed in AIDS {
         let scenario = read(&format!("\"{}\"", listed.name)).unwrap();
         let aid = of(&scenario);
-        assert_eq!(aid.name(), listed.name);
+        assert_eq!(aid.name(), Some(listed.name));
         let built = aid.build(Duration::ZERO).expect(listed.name);
         assert_eq!(built.name(), listed.name);
 
@@ -145,7 +145,7 @@ fn none_is_no_aid() {
     for none in ["\"none\"", "{ name = \"none\" }"] {
         let scenario = read(none).unwrap();
         assert_eq!(of(&scenario), &Aid::default());
-        assert_eq!(of(&scenario).name(), "none");
+        assert_eq!(of(&scenario).name(), None);
         assert!(of(&scenario).build(Duration::ZERO).is_none());
         assert!(flatten(&scenario).contains(&("flow.0.aid".into(), "none".into())));
     }

@@ -82,7 +82,7 @@ fn overrides_change_nested_keys() {
     let flow = &scenario.flows[0];
     assert_eq!(flow.tcp.as_ref().unwrap().recovery.name(), "sack");
     let five = OptionValue::Duration(Duration::from_secs(5));
-    assert!(flow.aid.name() == "atcp" && flow.aid.options().contains(&("persist_min", five)));
+    assert!(flow.aid.name() == Some("atcp") && flow.aid.options().contains(&("persist_min", five)));
 }
 
 #[test]

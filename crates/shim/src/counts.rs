@@ -51,8 +51,10 @@ pub enum DiscardReason {
 /// Instruction to the driver for a packet that was passed to the shim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketAction {
-    /// Forward the packet in its present, possibly edited form.
+    /// Forward the packet; nothing was changed.
     Pass,
+    /// Forward the packet as it was edited.
+    Edited,
     /// Forward the packet; it was not changed.
     Untouched(UntouchedReason),
     /// Drop the packet: the shim has a copy, which it sends later.
@@ -234,7 +236,7 @@ impl Counts {
     pub(crate) fn count_action(&mut self, action: PacketAction) {
         self.intercepted += 1;
         let place = match action {
-            PacketAction::Pass => &mut self.passed,
+            PacketAction::Pass | PacketAction::Edited => &mut self.passed,
             PacketAction::Stored => &mut self.stored,
             PacketAction::Untouched(reason) => match reason {
                 UntouchedReason::NotIpv4 => &mut self.not_ipv4,

@@ -3,6 +3,7 @@
 mod ack_holdback;
 mod ack_limit;
 mod acts;
+mod flow_state;
 mod icmp_report;
 mod incoming;
 mod outage;
@@ -26,6 +27,7 @@ use crate::retransmission_queue::RetransmissionQueue;
 use ack_limit::AckLimit;
 pub(crate) use acts::ConnectionAid;
 use acts::RequestedAcks;
+pub use flow_state::FlowState;
 use icmp_report::IcmpReport;
 
 /// Arguments common to all steps of a flow.
@@ -93,7 +95,7 @@ impl LossEpisode {
 /// Mode in which the local TCP is held.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HoldMode {
-    /// For an outage, and not for a loss repair by the aid.
+    /// The hold is for an outage, and not for a loss repair by the aid.
     is_outage: bool,
     probe_spacing: ProbeSpacing,
     /// Outstanding data are sent again when the hold ends.
@@ -180,7 +182,7 @@ pub(crate) struct SyntheticAck {
 /// A connection whose handshake was seen.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    /// From this host to the peer.
+    /// Both endpoints, from this host to the peer.
     pub key: FlowKey,
     pub(super) negotiated: Negotiated,
     pub(super) state: State,
@@ -268,10 +270,10 @@ pub(super) struct FlowCounts {
 /// Status of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowStatus {
-    /// From this host to the peer.
+    /// Both endpoints, from this host to the peer.
     pub key: FlowKey,
-    /// `open`, `held` (the aid repairs a loss), `disconnected` or `resuming`.
-    pub state: &'static str,
+    /// Its state.
+    pub state: FlowState,
     /// Name of its aid.
     pub aid: &'static str,
     /// State of its aid.
@@ -294,7 +296,7 @@ pub struct FlowStatus {
     pub undone: u64,
     /// Outages survived.
     pub survived: u64,
-    /// For the last outage after which the peer acknowledged new data: time from the send time of
+    /// Time to resume after the last outage after which the peer acknowledged new data: time from the send time of
     /// the probe that was answered, as far as it is known (or from the time at which this host knew
     /// that its own link was back), to the first new acknowledgment for the local TCP. At least one
     /// RTT.
@@ -304,25 +306,25 @@ pub struct FlowStatus {
 impl Flow {
     pub fn new(
         key: FlowKey,
-        agreed: Negotiated,
-        ours: EndpointState,
-        theirs: EndpointState,
-        recent: u32,
+        negotiated: Negotiated,
+        local: EndpointState,
+        peer: EndpointState,
+        ts_recent: u32,
         clock: TimestampClock,
         aid: ConnectionAid,
     ) -> Self {
         // The SYN occupies one sequence number.
-        let first = theirs.ack;
+        let first = peer.ack;
         Self {
             key,
-            negotiated: agreed,
+            negotiated,
             state: State::Open,
             retransmission_queue: RetransmissionQueue::new(first),
             local_una: first,
-            local: ours,
-            peer: theirs,
-            ts_recent: recent,
-            peer_max: ours.ack,
+            local,
+            peer,
+            ts_recent,
+            peer_max: local.ack,
             rtt: RttEstimator::default(),
             rtt_valid_from: Instant::ZERO,
             clock,
@@ -341,7 +343,7 @@ impl Flow {
             synthetic_acks: VecDeque::with_capacity(4),
             icmp_repeat: None,
             announcements_left: 0,
-            ack_limit: AckLimit::new(ours.ack),
+            ack_limit: AckLimit::new(local.ack),
             hold_back_until: Instant::ZERO,
             path_payload: None,
             unseen: None,
@@ -363,10 +365,10 @@ impl Flow {
         FlowStatus {
             key: self.key,
             state: match self.state {
-                State::Open => "open",
-                State::Disconnected(outage) if outage.hold.is_outage => "disconnected",
-                State::Disconnected(_) => "held",
-                State::Resuming(..) => "resuming",
+                State::Open => FlowState::Open,
+                State::Disconnected(outage) if outage.hold.is_outage => FlowState::Disconnected,
+                State::Disconnected(_) => FlowState::Held,
+                State::Resuming(..) => FlowState::Resuming,
             },
             aid: self.aid.0.name(),
             aid_state: self.aid.0.state(),

@@ -22,7 +22,7 @@ const TIMESTAMPS_LEN: u16 = 12;
 /// was seen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Handshake {
-    /// From this host to the peer.
+    /// Both endpoints, from this host to the peer.
     pub key: FlowKey,
     /// Initial sequence number of the local TCP.
     isn: Seq,
@@ -51,10 +51,10 @@ pub(crate) struct Handshake {
 impl Handshake {
     /// A handshake that begins with the local TCP's SYN or SYN-ACK.
     pub fn new(now: Instant, segment: &Segment) -> Self {
-        let passive = segment.has_flags(TcpFlags::ACK);
+        let is_passive = segment.has_flags(TcpFlags::ACK);
         let both = TcpFlags::ECE.with(TcpFlags::CWR);
         // RFC 3168 §6.1.1: ECE and CWR in a SYN offer ECN, ECE alone in a SYN-ACK accepts it.
-        let ecn = match passive {
+        let ecn = match is_passive {
             false => segment.has_flags(both),
             true => segment.has_flags(TcpFlags::ECE) && !segment.has_flags(TcpFlags::CWR),
         };
@@ -62,7 +62,7 @@ impl Handshake {
         Self {
             key: segment.flow,
             isn: segment.seq,
-            is_passive: passive,
+            is_passive,
             offered: Negotiated {
                 sack: segment.options.sack_permitted,
                 ecn,

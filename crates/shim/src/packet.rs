@@ -1,16 +1,56 @@
 //! Parsing and editing of packets in place.
 
 use alloc::vec::Vec;
+use core::ops::Deref;
 
 use driftway_base::{Ecn, Endpoint, FlowKey, Ipv4Addr, Seq, SeqRange};
-use driftway_wire::{TcpFlags, TcpOption, TcpOptionReader, TcpOptions};
+use driftway_wire::{Checksum, TcpFlags, TcpOption, TcpOptionReader, TcpOptions, edit_header};
 
-use crate::counts::UntouchedReason;
+use crate::counts::{PacketAction, UntouchedReason};
 
 const IPV4_HEADER: usize = 20;
 const TCP_HEADER: usize = 20;
 const ICMP: u8 = 1;
 const TCP: u8 = 6;
+
+/// Offset of the checksum in the IP header, and in the TCP header.
+const IP_CHECKSUM: usize = 10;
+const TCP_CHECKSUM: usize = 16;
+
+/// The bytes of a packet, and whether any of them were changed.
+pub(crate) struct EditableBytes<'a> {
+    bytes: &'a mut [u8],
+    is_edited: bool,
+}
+
+impl<'a> EditableBytes<'a> {
+    pub fn new(bytes: &'a mut [u8]) -> Self {
+        Self { bytes, is_edited: false }
+    }
+    /// The driver's action for this packet.
+    pub fn action(&self, action: PacketAction) -> PacketAction {
+        match action {
+            PacketAction::Pass if self.is_edited => PacketAction::Edited,
+            action => action,
+        }
+    }
+    /// Replaces the bytes at `at` of the header that begins at `header`, with the checksum there.
+    fn edit(&mut self, header: usize, at: usize, new: &[u8], checksum_at: usize) {
+        if let Some(bytes) = self.bytes.get_mut(header..)
+            && bytes.get(at..at + new.len()).is_some_and(|old| old != new)
+        {
+            edit_header(bytes, at, new, checksum_at);
+            self.is_edited = true;
+        }
+    }
+}
+
+impl Deref for EditableBytes<'_> {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        self.bytes
+    }
+}
 
 /// Protocol of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -21,21 +61,25 @@ pub(crate) enum Parsed {
 
 /// A TCP segment: its fields, and the offsets of those that may be edited.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment {
-    /// In the direction of the packet.
+pub struct Segment {
+    /// Both endpoints, in the direction of the packet.
     pub flow: FlowKey,
-    pub ecn: Ecn,
+    pub(crate) ecn: Ecn,
+    /// Sequence number.
     pub seq: Seq,
+    /// Acknowledgment number.
     pub ack: Seq,
+    /// Control bits.
     pub flags: TcpFlags,
+    /// Window field.
     pub window: u16,
-    pub options: TcpOptions,
+    pub(crate) options: TcpOptions,
     /// An option unknown to the shim is present.
-    pub unknown_option: bool,
+    pub(crate) unknown_option: bool,
     /// Payload length (bytes).
     pub payload_len: u32,
     /// IP total length (bytes), without link padding.
-    pub total_len: usize,
+    pub(crate) total_len: usize,
     /// Offset of the TCP header.
     tcp_offset: usize,
     /// Offset of TSval, if the option is present; TSecr follows it.
@@ -46,14 +90,14 @@ pub(crate) struct Segment {
 
 impl Segment {
     /// Sequence numbers that the segment occupies.
-    pub fn range(&self) -> SeqRange {
+    pub(crate) fn range(&self) -> SeqRange {
         let mut len = self.payload_len;
         for flag in [TcpFlags::SYN, TcpFlags::FIN] {
             len += u32::from(self.flags.contains(flag));
         }
         SeqRange::new(self.seq, self.seq + len)
     }
-    pub fn has_flags(&self, flags: TcpFlags) -> bool {
+    pub(crate) fn has_flags(&self, flags: TcpFlags) -> bool {
         self.flags.contains(flags)
     }
 }
@@ -66,15 +110,28 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|b| u32::from_be_bytes(*b))
 }
 
-/// Parses a packet.
+/// Parses a packet, all of which has to be there.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed, UntouchedReason> {
+    parse_part(bytes, true)
+}
+
+/// Parses the headers of a TCP segment whose payload may be missing; `None` for other packets.
+pub fn parse_headers(bytes: &[u8]) -> Option<Segment> {
+    match parse_part(bytes, false) {
+        Ok(Parsed::Tcp(segment)) => Some(segment),
+        Ok(Parsed::Icmp) | Err(_) => None,
+    }
+}
+
+/// Parses a packet of which at least the headers have to be there.
+fn parse_part(bytes: &[u8], is_whole: bool) -> Result<Parsed, UntouchedReason> {
     let first = *bytes.first().ok_or(UntouchedReason::Malformed)?;
     if first >> 4 != 4 {
         return Err(UntouchedReason::NotIpv4);
     }
     let header = usize::from(first & 0xf) * 4;
     let total = usize::from(u16_at(bytes, 2).ok_or(UntouchedReason::Malformed)?);
-    if header < IPV4_HEADER || total < header || bytes.len() < total {
+    if header < IPV4_HEADER || total < header || is_whole && bytes.len() < total {
         return Err(UntouchedReason::Malformed);
     }
     // More fragments, or a fragment offset.
@@ -84,52 +141,39 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed, UntouchedReason> {
     match bytes.get(9) {
         Some(&ICMP) => Ok(Parsed::Icmp),
         Some(&TCP) => {
-            let packet = bytes.get(..total).ok_or(UntouchedReason::Malformed)?;
-            let segment = parse_segment(packet, header, total);
+            let segment = parse_segment(bytes.get(..total).unwrap_or(bytes), header, total);
             segment.map(Parsed::Tcp).ok_or(UntouchedReason::Malformed)
         }
         _ => Err(UntouchedReason::OtherProtocol),
     }
 }
 
-/// Parses the headers of a TCP segment whose payload may be missing.
-pub(crate) fn parse_headers(bytes: &[u8]) -> Option<Segment> {
-    let header = usize::from(*bytes.first()? & 0xf) * 4;
-    let total = usize::from(u16_at(bytes, 2)?);
-    let is_whole = u16_at(bytes, 6)? & 0x3fff == 0;
-    let is_tcp = bytes.first()? >> 4 == 4 && header >= IPV4_HEADER && bytes.get(9) == Some(&TCP);
-    if !is_tcp || !is_whole {
-        return None;
-    }
-    parse_segment(bytes.get(..total).unwrap_or(bytes), header, total)
-}
-
 /// Parses the segment of a packet of `total` bytes, of which the headers have to be there.
-fn parse_segment(packet: &[u8], tcp: usize, total: usize) -> Option<Segment> {
+fn parse_segment(packet: &[u8], tcp_offset: usize, total_len: usize) -> Option<Segment> {
     let address = |at| u32_at(packet, at).map(Ipv4Addr::from_bits);
-    let source = Endpoint::new(address(12)?, u16_at(packet, tcp)?);
-    let destination = Endpoint::new(address(16)?, u16_at(packet, tcp + 2)?);
-    let header = usize::from(packet.get(tcp + 12)? >> 4) * 4;
-    if header < TCP_HEADER || packet.len() < tcp + header {
+    let source = Endpoint::new(address(12)?, u16_at(packet, tcp_offset)?);
+    let destination = Endpoint::new(address(16)?, u16_at(packet, tcp_offset + 2)?);
+    let header = usize::from(packet.get(tcp_offset + 12)? >> 4) * 4;
+    if header < TCP_HEADER || packet.len() < tcp_offset + header {
         return None;
     }
     let mut segment = Segment {
         flow: FlowKey { source, destination },
         ecn: Ecn::from_bits(*packet.get(1)?),
-        seq: Seq(u32_at(packet, tcp + 4)?),
-        ack: Seq(u32_at(packet, tcp + 8)?),
-        flags: TcpFlags(*packet.get(tcp + 13)?),
-        window: u16_at(packet, tcp + 14)?,
+        seq: Seq(u32_at(packet, tcp_offset + 4)?),
+        ack: Seq(u32_at(packet, tcp_offset + 8)?),
+        flags: TcpFlags(*packet.get(tcp_offset + 13)?),
+        window: u16_at(packet, tcp_offset + 14)?,
         options: TcpOptions::default(),
         unknown_option: false,
-        payload_len: total.checked_sub(tcp + header)? as u32,
-        total_len: total,
-        tcp_offset: tcp,
+        payload_len: total_len.checked_sub(tcp_offset + header)? as u32,
+        total_len,
+        tcp_offset,
         timestamps_offset: None,
         sack_offset_and_len: None,
     };
-    let area = tcp + TCP_HEADER;
-    for found in TcpOptionReader::new(packet.get(area..tcp + header)?) {
+    let area = tcp_offset + TCP_HEADER;
+    for found in TcpOptionReader::new(packet.get(area..tcp_offset + header)?) {
         let found = found.ok()?;
         let at = area + found.offset;
         match segment.options.add_option(&found) {
@@ -142,132 +186,100 @@ fn parse_segment(packet: &[u8], tcp: usize, total: usize) -> Option<Segment> {
     Some(segment)
 }
 
-/// Ones'-complement sum of `bytes`, zero-padded; wider words give the same folded sum (RFC 1071
-/// §2).
-fn ones_complement_sum(bytes: &[u8]) -> u64 {
-    let (longs, rest) = bytes.as_chunks::<4>();
-    let whole: u64 = longs.iter().map(|long| u64::from(u32::from_be_bytes(*long))).sum();
-    let mut last = [0; 4];
-    last.iter_mut().zip(rest).for_each(|(to, byte)| *to = *byte);
-    whole + u64::from(u32::from_be_bytes(last))
-}
-
-fn fold(mut sum: u64) -> u16 {
-    while sum > 0xffff {
-        sum = (sum >> 16) + (sum & 0xffff);
-    }
-    sum as u16
-}
-
 impl Segment {
     /// Returns whether both checksums are right.
-    pub fn has_valid_checksums(&self, bytes: &[u8]) -> bool {
-        let parts =
-            bytes.get(..self.total_len).and_then(|all| all.split_at_checked(self.tcp_offset));
-        let Some((header, body)) = parts else { return false };
-        let addresses = header.get(12..20).map_or(0, ones_complement_sum);
-        let pseudo = addresses + u64::from(TCP) + body.len() as u64;
-        fold(ones_complement_sum(header)) == 0xffff
-            && fold(pseudo + ones_complement_sum(body)) == 0xffff
+    pub(crate) fn has_valid_checksums(&self, bytes: &[u8]) -> bool {
+        let Some((header, body)) = self.headers_and_body(bytes) else { return false };
+        Checksum::of(header).finish() == 0 && self.pseudo_header(body.len()).and(body).finish() == 0
     }
 
     /// Returns whether the checksum of the segment is left to the network interface, as in a packet
     /// that has not left this machine: then it is the sum of the pseudo-header.
-    pub fn has_partial_checksum(&self, bytes: &[u8]) -> bool {
-        let parts =
-            bytes.get(..self.total_len).and_then(|all| all.split_at_checked(self.tcp_offset));
-        let Some((header, body)) = parts else { return false };
-        let addresses = header.get(12..20).map_or(0, ones_complement_sum);
-        u16_at(body, 16) == Some(fold(addresses + u64::from(TCP) + body.len() as u64))
+    pub(crate) fn has_partial_checksum(&self, bytes: &[u8]) -> bool {
+        let Some((_, body)) = self.headers_and_body(bytes) else { return false };
+        u16_at(body, TCP_CHECKSUM) == Some(!self.pseudo_header(body.len()).finish())
     }
 
-    /// Replaces bytes of the TCP header at `at` and updates the checksum incrementally: a wrong
-    /// checksum stays wrong.
-    fn edit(&self, bytes: &mut [u8], at: usize, new: &[u8]) {
-        // Whole 16-bit words around the field: an option may begin at an odd offset.
-        let start = self.tcp_offset + ((at - self.tcp_offset) & !1);
-        let end = self.tcp_offset + ((at + new.len() - self.tcp_offset + 1) & !1);
-        let Some(before) = bytes.get(start..end).map(ones_complement_sum) else { return };
-        let Some(field) = bytes.get_mut(at..at + new.len()) else { return };
-        field.copy_from_slice(new);
-        let after = bytes.get(start..end).map_or(0, ones_complement_sum);
-        update_checksum(bytes, self.tcp_offset + 16, before, after);
+    /// The IP header, and the TCP segment.
+    fn headers_and_body<'a>(&self, bytes: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+        bytes.get(..self.total_len)?.split_at_checked(self.tcp_offset)
+    }
+
+    fn pseudo_header(&self, len: usize) -> Checksum {
+        let FlowKey { source, destination } = self.flow;
+        Checksum::pseudo_header(source.address, destination.address, TCP, len)
+    }
+
+    /// Replaces bytes of the packet at `at`, in the TCP header.
+    fn edit(&self, packet: &mut EditableBytes<'_>, at: usize, new: &[u8]) {
+        packet.edit(self.tcp_offset, at - self.tcp_offset, new, TCP_CHECKSUM);
     }
 
     /// Sets the acknowledgment number.
-    pub fn set_ack(&self, bytes: &mut [u8], ack: Seq) {
-        self.edit(bytes, self.tcp_offset + 8, &ack.0.to_be_bytes());
+    pub(crate) fn set_ack(&self, packet: &mut EditableBytes<'_>, ack: Seq) {
+        self.edit(packet, self.tcp_offset + 8, &ack.0.to_be_bytes());
     }
     /// Sets the window field.
-    pub fn set_window(&self, bytes: &mut [u8], window: u16) {
-        self.edit(bytes, self.tcp_offset + 14, &window.to_be_bytes());
+    pub(crate) fn set_window(&self, packet: &mut EditableBytes<'_>, window: u16) {
+        self.edit(packet, self.tcp_offset + 14, &window.to_be_bytes());
     }
     /// Sets TSval; does nothing without timestamps.
-    pub fn set_tsval(&self, bytes: &mut [u8], value: u32) {
+    pub(crate) fn set_tsval(&self, packet: &mut EditableBytes<'_>, value: u32) {
         if let Some(at) = self.timestamps_offset {
-            self.edit(bytes, at, &value.to_be_bytes());
+            self.edit(packet, at, &value.to_be_bytes());
         }
     }
     /// Sets TSecr; does nothing without timestamps.
-    pub fn set_tsecr(&self, bytes: &mut [u8], echo: u32) {
+    pub(crate) fn set_tsecr(&self, packet: &mut EditableBytes<'_>, echo: u32) {
         if let Some(at) = self.timestamps_offset {
-            self.edit(bytes, at + 4, &echo.to_be_bytes());
+            self.edit(packet, at + 4, &echo.to_be_bytes());
         }
     }
     /// Sets or clears ECE.
-    pub fn set_ece(&self, bytes: &mut [u8], on: bool) {
+    pub(crate) fn set_ece(&self, packet: &mut EditableBytes<'_>, on: bool) {
         let rest = self.flags.0 & !TcpFlags::ECE.0;
-        self.edit(bytes, self.tcp_offset + 13, &[rest | if on { TcpFlags::ECE.0 } else { 0 }]);
+        self.edit(packet, self.tcp_offset + 13, &[rest | if on { TcpFlags::ECE.0 } else { 0 }]);
     }
     /// Replaces the SACK option by NOPs.
-    pub fn strip_sack(&self, bytes: &mut [u8]) {
+    pub(crate) fn strip_sack(&self, packet: &mut EditableBytes<'_>) {
         let Some((at, len)) = self.sack_offset_and_len else { return };
         const NOPS: [u8; 34] = [TcpOption::NOP; 34];
         if let Some(nops) = NOPS.get(..len) {
-            self.edit(bytes, at, nops);
+            self.edit(packet, at, nops);
         }
     }
     /// Sets the ECN codepoint of the IP header to Not-ECT.
-    pub fn set_not_ect(&self, bytes: &mut [u8]) {
-        let Some(before) = bytes.get(0..2).map(ones_complement_sum) else { return };
-        let Some(tos) = bytes.get_mut(1) else { return };
-        *tos &= !0b11;
-        let after = bytes.get(0..2).map_or(0, ones_complement_sum);
-        update_checksum(bytes, 10, before, after);
+    pub(crate) fn set_not_ect(&self, packet: &mut EditableBytes<'_>) {
+        if let Some(tos) = packet.get(1).copied() {
+            packet.edit(0, 1, &[tos & !0b11], IP_CHECKSUM);
+        }
     }
 }
 
 impl Segment {
     /// Bytes of TCP options, with padding.
-    pub fn options_len(&self) -> u32 {
+    pub(crate) fn options_len(&self) -> u32 {
         let headers = self.total_len - self.payload_len as usize;
         (headers - self.tcp_offset - TCP_HEADER) as u32
     }
 
-    /// Takes over what was edited in `piece`, one of the segments of this packet, as which it was
-    /// parsed before: acknowledgment number, window, ECE, timestamps. Returns whether anything was.
-    pub fn take_edits(&self, whole: &mut [u8], before: &Segment, piece: &[u8]) -> bool {
-        let Ok(Parsed::Tcp(after)) = parse(piece) else { return false };
-        let stamps = |segment: &Self| segment.options.timestamps.map(|s| (s.value, s.echo));
-        let ece = |segment: &Self| segment.has_flags(TcpFlags::ECE);
-        let state = |s: &Self| (s.ack, s.window, ece(s), stamps(s));
-        if state(&after) == state(before) {
-            return false;
+    /// Takes over the fields that may be edited in `piece`, one of the segments of this packet:
+    /// acknowledgment number, window, ECE, timestamps.
+    pub(crate) fn take_edits(&self, whole: &mut EditableBytes<'_>, piece: &[u8]) {
+        let Ok(Parsed::Tcp(piece)) = parse(piece) else { return };
+        self.set_ack(whole, piece.ack);
+        self.set_window(whole, piece.window);
+        self.set_ece(whole, piece.has_flags(TcpFlags::ECE));
+        if let Some(stamps) = piece.options.timestamps {
+            self.set_tsval(whole, stamps.value);
+            self.set_tsecr(whole, stamps.echo);
         }
-        self.set_ack(whole, after.ack);
-        self.set_window(whole, after.window);
-        self.set_ece(whole, ece(&after));
-        if let Some((value, echo)) = stamps(&after) {
-            self.set_tsval(whole, value);
-            self.set_tsecr(whole, echo);
-        }
-        true
     }
 
     /// Writes the segment of `len` bytes from `offset` on, into which the whole packet will be cut,
     /// as a network interface does it: FIN and PSH are in the last one, CWR is in the first one
     /// (RFC 3168 §6.1.2). `None`: `len` is beyond the end.
-    pub fn write_piece(
+    pub(crate) fn write_piece(
         &self,
         whole: &[u8],
         offset: u32,
@@ -293,34 +305,29 @@ impl Segment {
         *into.get_mut(tcp + 13)? = flags;
         complete_checksums(into)
     }
+
+    /// Offset of the TCP header (bytes).
+    pub fn tcp_offset(&self) -> usize {
+        self.tcp_offset
+    }
 }
 
 /// Computes both checksums of an IPv4 packet with TCP. `None`: it is none.
 pub fn complete_checksums(packet: &mut [u8]) -> Option<()> {
-    let tcp = usize::from(packet.first()? & 0xf) * 4;
-    let total = usize::from(u16_at(packet, 2)?);
-    let packet = packet.get_mut(..total)?;
-    if packet.get(9) != Some(&TCP) || tcp < IPV4_HEADER {
-        return None;
-    }
-    packet.get_mut(10..12)?.fill(0);
-    let header = !fold(ones_complement_sum(packet.get(..tcp)?));
-    packet.get_mut(10..12)?.copy_from_slice(&header.to_be_bytes());
-    packet.get_mut(tcp + 16..tcp + 18)?.fill(0);
-    let addresses = ones_complement_sum(packet.get(12..20)?);
-    let body = packet.get(tcp..)?;
-    let sum = addresses + u64::from(TCP) + body.len() as u64 + ones_complement_sum(body);
-    packet.get_mut(tcp + 16..tcp + 18)?.copy_from_slice(&(!fold(sum)).to_be_bytes());
-    Some(())
+    let segment = parse_headers(packet)?;
+    let (header, body) =
+        packet.get_mut(..segment.total_len)?.split_at_mut_checked(segment.tcp_offset)?;
+    let pseudo_header = segment.pseudo_header(body.len());
+    write_checksum(header, IP_CHECKSUM, Checksum::default())?;
+    write_checksum(body, TCP_CHECKSUM, pseudo_header)
 }
 
-/// RFC 1624 §3, equation 3: HC' = ~(~HC + ~m + m').
-fn update_checksum(bytes: &mut [u8], checksum_at: usize, before: u64, after: u64) {
-    let Some(old) = u16_at(bytes, checksum_at) else { return };
-    let new = !fold(u64::from(!old) + u64::from(!fold(before)) + u64::from(fold(after)));
-    if let Some(field) = bytes.get_mut(checksum_at..).and_then(<[u8]>::first_chunk_mut) {
-        *field = new.to_be_bytes();
-    }
+/// Computes the checksum at `at` over `bytes` and what is already in `sum`.
+fn write_checksum(bytes: &mut [u8], at: usize, sum: Checksum) -> Option<()> {
+    bytes.get_mut(at..at + 2)?.fill(0);
+    let checksum = sum.and(bytes).finish();
+    bytes.get_mut(at..at + 2)?.copy_from_slice(&checksum.to_be_bytes());
+    Some(())
 }
 
 /// Destination of a packet sent by the shim.
@@ -386,18 +393,23 @@ mod test {
         assert!(segment.has_valid_checksums(&bytes));
     }
 
-    /// Against the independent encoder and decoder of the crate `wire`, which compute checksums
+    /// Compares with the independent encoder and decoder of the crate `wire`, which compute checksums
     /// from scratch.
     #[test]
     fn every_edit_leaves_right_checksums_and_the_rest_alone() {
         let mut bytes = packet();
         let segment = tcp(&bytes);
-        segment.set_ack(&mut bytes, Seq(0xdead_beef));
-        segment.set_window(&mut bytes, 0xffff);
-        segment.set_tsval(&mut bytes, 5);
-        segment.set_tsecr(&mut bytes, 0);
-        segment.set_ece(&mut bytes, true);
-        segment.set_not_ect(&mut bytes);
+        let mut editable = EditableBytes::new(&mut bytes);
+        segment.set_ack(&mut editable, segment.ack);
+        assert_eq!(editable.action(PacketAction::Pass), PacketAction::Pass);
+        segment.set_ack(&mut editable, Seq(0xdead_beef));
+        assert_eq!(editable.action(PacketAction::Pass), PacketAction::Edited);
+        assert_eq!(editable.action(PacketAction::Stored), PacketAction::Stored);
+        segment.set_window(&mut editable, 0xffff);
+        segment.set_tsval(&mut editable, 5);
+        segment.set_tsecr(&mut editable, 0);
+        segment.set_ece(&mut editable, true);
+        segment.set_not_ect(&mut editable);
         let decoded = Packet::decode(&bytes).unwrap();
         let Body::Tcp(edited) = decoded.packet.body else { panic!() };
         let original = packet();
@@ -411,7 +423,7 @@ mod test {
         assert_eq!(edited, expected);
         assert_eq!(decoded.packet.ip.ecn, Ecn::NotEct);
 
-        segment.strip_sack(&mut bytes);
+        segment.strip_sack(&mut EditableBytes::new(&mut bytes));
         let Body::Tcp(stripped) = Packet::decode(&bytes).unwrap().packet.body else { panic!() };
         expected.options.sack = SackBlocks::EMPTY;
         assert_eq!(stripped, expected);
@@ -427,16 +439,10 @@ mod test {
         bytes[at + 11] = NOP;
         let wrong = tcp(&bytes);
         assert!(!wrong.has_valid_checksums(&bytes));
-        // The right checksum for it, by the same difference.
-        let body = &bytes[20..];
-        let pseudo = ones_complement_sum(&bytes[12..20]) + 6 + body.len() as u64;
-        let off = fold(pseudo + ones_complement_sum(body));
-        let field = u16_at(&bytes, 36).unwrap();
-        let right = !fold(u64::from(!field) + u64::from(off));
-        bytes[36..38].copy_from_slice(&right.to_be_bytes());
+        complete_checksums(&mut bytes).unwrap();
         let segment = tcp(&bytes);
         assert!(segment.has_valid_checksums(&bytes));
-        segment.set_tsecr(&mut bytes, 0xa1b2_c3d4);
+        segment.set_tsecr(&mut EditableBytes::new(&mut bytes), 0xa1b2_c3d4);
         assert!(segment.has_valid_checksums(&bytes));
         assert_eq!(tcp(&bytes).options.timestamps.map(|s| s.echo), Some(0xa1b2_c3d4));
     }
@@ -447,7 +453,7 @@ mod test {
         let segment = tcp(&bytes);
         bytes[60] ^= 1;
         assert!(!segment.has_valid_checksums(&bytes));
-        segment.set_ack(&mut bytes, Seq(1));
+        segment.set_ack(&mut EditableBytes::new(&mut bytes), Seq(1));
         assert!(!segment.has_valid_checksums(&bytes));
     }
 

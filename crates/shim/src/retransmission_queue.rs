@@ -64,7 +64,7 @@ pub(crate) struct NewlyAcked {
 struct StateCounts {
     waiting: usize,
     lost: usize,
-    /// In sequence numbers.
+    /// Data in flight, in sequence numbers.
     in_flight_bytes: u32,
 }
 

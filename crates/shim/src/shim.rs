@@ -19,7 +19,7 @@ use crate::config::Config;
 use crate::counts::{Counts, PacketAction, UntouchedReason};
 use crate::flow::{ConnectionAid, Context, FlowStatus, Step};
 use crate::handshake::Handshake;
-use crate::packet::{PacketDestination, Parsed, Segment, parse, parse_headers};
+use crate::packet::{EditableBytes, PacketDestination, Parsed, Segment, parse, parse_headers};
 use crate::pool::BufferPool;
 use connection_table::{ConnectionTable, TableEntry};
 use probe_turns::{PathState, ProbeTurns};
@@ -33,7 +33,7 @@ struct AidFactory(Box<dyn Fn() -> Box<dyn Aid> + Send>);
 
 impl fmt::Debug for AidFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MakeAid")
+        f.write_str("AidFactory")
     }
 }
 
@@ -109,16 +109,17 @@ impl Shim {
 
     /// Processes a packet that the local TCP sends.
     pub fn on_outgoing(&mut self, now: Instant, packet: &mut [u8]) -> PacketAction {
-        let action = match parse(packet) {
-            Ok(Parsed::Tcp(segment)) if !segment.has_valid_checksums(packet) => {
+        let mut packet = EditableBytes::new(packet);
+        let action = match parse(&packet) {
+            Ok(Parsed::Tcp(segment)) if !segment.has_valid_checksums(&packet) => {
                 PacketAction::Untouched(UntouchedReason::Corrupt)
             }
-            Ok(Parsed::Tcp(segment)) => self.outgoing_segment(now, &segment, packet),
+            Ok(Parsed::Tcp(segment)) => self.outgoing_segment(now, &segment, &mut packet),
             Ok(Parsed::Icmp) => PacketAction::Untouched(UntouchedReason::OtherProtocol),
             Err(reason) => PacketAction::Untouched(reason),
         };
         self.counts.count_action(action);
-        action
+        packet.action(action)
     }
 
     /// Processes a packet of several segments that the local TCP sends, to be segmented by the
@@ -126,24 +127,24 @@ impl Shim {
     /// segments into which it will be cut, and passes, or does not, as a whole.
     ///
     /// If the segments' headers are edited, so are those of the packet, without its checksums
-    /// ([`complete_checksums`](crate::complete_checksums)). A `false` beside the action: they were
-    /// not.
-    pub fn on_outgoing_large(&mut self, now: Instant, packet: &mut [u8]) -> (PacketAction, bool) {
+    /// ([`complete_checksums`](crate::complete_checksums)).
+    pub fn on_outgoing_large(&mut self, now: Instant, packet: &mut [u8]) -> PacketAction {
+        let mut packet = EditableBytes::new(packet);
         let mut piece = core::mem::take(&mut self.piece);
-        let done = self.outgoing_pieces(now, packet, &mut piece);
+        let action = self.outgoing_pieces(now, &mut packet, &mut piece);
         self.piece = piece;
-        done
+        packet.action(action)
     }
 
     fn outgoing_pieces(
         &mut self,
         now: Instant,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
         piece: &mut Vec<u8>,
-    ) -> (PacketAction, bool) {
+    ) -> PacketAction {
         let untouched = |shim: &mut Self, reason| {
             shim.counts.count_action(PacketAction::Untouched(reason));
-            (PacketAction::Untouched(reason), false)
+            PacketAction::Untouched(reason)
         };
         let whole = match parse(packet) {
             Ok(Parsed::Tcp(segment)) => segment,
@@ -154,7 +155,7 @@ impl Shim {
             && let Some(action) = self.begin_flow(now, index, &whole)
         {
             self.counts.count_action(action);
-            return (action, false);
+            return action;
         }
         let index = self.table.find(whole.flow);
         let len = match index.and_then(|index| self.table.get(index)) {
@@ -163,39 +164,41 @@ impl Shim {
                 return untouched(self, UntouchedReason::Preexisting);
             }
         };
-        let (mut offset, mut passes, mut is_edited) = (0, false, false);
+        let (mut offset, mut passes) = (0, false);
         while offset < whole.payload_len {
             let step = len.min(whole.payload_len - offset);
             if whole.write_piece(packet, offset, step, piece).is_none() {
                 break;
             }
             let Ok(Parsed::Tcp(segment)) = parse(piece) else { break };
-            let action = self.outgoing_segment(now, &segment, piece);
+            let mut editable = EditableBytes::new(piece);
+            let action = self.outgoing_segment(now, &segment, &mut editable);
             self.counts.count_action(action);
             passes |= matches!(action, PacketAction::Pass | PacketAction::Untouched(_));
-            if action == PacketAction::Pass {
-                is_edited |= whole.take_edits(packet, &segment, piece);
+            if editable.action(action) == PacketAction::Edited {
+                whole.take_edits(packet, piece);
             }
             offset += step;
         }
         // Segments that pass beside others that wait are in order, since data wait behind what
         // waits: then some are sent twice, and none is lost.
         let is_whole = offset < whole.payload_len || passes;
-        (if is_whole { PacketAction::Pass } else { PacketAction::Stored }, is_edited)
+        if is_whole { PacketAction::Pass } else { PacketAction::Stored }
     }
 
     /// Processes a packet that arrives for this host.
     pub fn on_incoming(&mut self, now: Instant, packet: &mut [u8]) -> PacketAction {
-        let action = match parse(packet) {
-            Ok(Parsed::Tcp(segment)) if !segment.has_valid_checksums(packet) => {
+        let mut packet = EditableBytes::new(packet);
+        let action = match parse(&packet) {
+            Ok(Parsed::Tcp(segment)) if !segment.has_valid_checksums(&packet) => {
                 PacketAction::Untouched(UntouchedReason::Corrupt)
             }
-            Ok(Parsed::Tcp(segment)) => self.incoming_segment(now, &segment, packet),
-            Ok(Parsed::Icmp) => self.on_icmp(now, packet),
+            Ok(Parsed::Tcp(segment)) => self.incoming_segment(now, &segment, &mut packet),
+            Ok(Parsed::Icmp) => self.on_icmp(now, &packet),
             Err(reason) => PacketAction::Untouched(reason),
         };
         self.counts.count_action(action);
-        action
+        packet.action(action)
     }
 
     /// Passes a signal of the network, or of this host, to the aids of the flows concerned. A
@@ -444,7 +447,7 @@ impl Shim {
         &mut self,
         now: Instant,
         segment: &Segment,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) -> PacketAction {
         let found = self.table.find(segment.flow);
         if segment.has_flags(TcpFlags::SYN) {
@@ -509,7 +512,7 @@ impl Shim {
         &mut self,
         now: Instant,
         segment: &Segment,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) -> PacketAction {
         let FlowKey { source, destination } = segment.flow;
         let key = FlowKey { source: destination, destination: source };
@@ -589,14 +592,14 @@ impl Shim {
             Some(TableEntry::Flow(flow)) if flow.is_in_flight(quoted.seq()) => {}
             _ => return icmp_rejected,
         }
-        let about = SignalDetails {
+        let details = SignalDetails {
             destination: Some(quoted.destination),
             flow: Some(key),
             seq: Some(quoted.seq()),
             reporter: Some(decoded.packet.ip.source),
             ..SignalDetails::default()
         };
-        let signal = Signal { kind: SignalKind::Unreachable(scope), details: about };
+        let signal = Signal { kind: SignalKind::Unreachable(scope), details };
         // The local TCP receives it, too: it reverts a doubled RTO (RFC 6069), so that it
         // retransmits as often as without the shim.
         self.counts.icmp_accepted += u64::from(self.notify_flow(now, index, &signal));

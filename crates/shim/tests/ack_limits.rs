@@ -95,7 +95,8 @@ fn leaves(line: &mut Timeline, number: u32) -> String {
 fn leaves_with(line: &mut Timeline, number: u32, window: u16) -> String {
     let says = line.local_now(data(1, 0).not_capable().acking(number).window(window));
     let mut bytes = says.bytes(line.now);
-    assert_eq!(line.outgoing(&mut bytes), PacketAction::Pass);
+    let action = line.outgoing(&mut bytes);
+    assert!(matches!(action, PacketAction::Pass | PacketAction::Edited), "{action:?}");
     window_shown(&bytes)
 }
 /// `show` omits the window of the local TCP.
@@ -280,7 +281,7 @@ fn stored_segments_show_what_the_aid_allows() {
     line.emits(["1200 net 1+1000 a999 t200/200"]);
     let retransmission = line.local_now(common::timeline::nth_segment(0).not_capable());
     let mut bytes = retransmission.acking(1001).bytes(line.now);
-    assert_eq!(line.outgoing(&mut bytes), PacketAction::Pass);
+    assert_eq!(line.outgoing(&mut bytes), PacketAction::Edited);
     assert_eq!(window_shown(&bytes), "1+1000 a999 t1200/1200 w0");
     line.let_go();
     line.taken();

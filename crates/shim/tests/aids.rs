@@ -16,7 +16,7 @@ use driftway_base::{
     Act, ActResult, Assign, Duration, HeldTimers, Instant, Known, ProbeSpacing, Release,
     Retransmit, RouteProbe, SeqRange, Signal, SignalKind, TcpView,
 };
-use driftway_shim::{Config, DiscardReason, PacketAction, Shim};
+use driftway_shim::{Config, DiscardReason, FlowState, PacketAction, Shim};
 use driftway_wire::{TcpFlags, TcpSegment};
 
 const BY_AID: PacketAction = PacketAction::Discarded(DiscardReason::ByAid);
@@ -47,7 +47,7 @@ fn atcp_repairs_a_loss_hidden_from_tcp() {
     }
     assert_eq!((line.status().aid, line.status().aid_state), ("atcp", "normal"));
     assert_eq!(line.peer(ack(1, 100).sack(&[(1001, 4001)])).0, BY_AID);
-    assert_eq!((line.status().state, line.status().aid_state), ("held", "loss"));
+    assert_eq!((line.status().state, line.status().aid_state), (FlowState::Held, "loss"));
     line.emits(["300 net 1+1000 a1 t200/200"]);
     assert_eq!(line.peer(ack(1, 100).sack(&[(1001, 5001)])).0, BY_AID);
     // The local TCP cannot be stopped from sending; its segments wait, and its timeout has no
@@ -58,7 +58,7 @@ fn atcp_repairs_a_loss_hidden_from_tcp() {
     line.at(400);
     // The original's timestamp: an Eifel sender undoes the timeout.
     line.peer_passes(ack(5001, 200));
-    assert_eq!((line.status().state, line.status().aid_state), ("open", "normal"));
+    assert_eq!((line.status().state, line.status().aid_state), (FlowState::Open, "normal"));
     line.emits(["400 net 5001+1000 a1 t300/390 ect"]);
     line.at(500);
     line.peer_passes(ack(6001, 300));
@@ -105,7 +105,7 @@ fn atcp_waits_for_a_route() {
     line.emits(["6250 net 1+1000 a1 t400/400"]);
     line.at(6350);
     line.peer_is_held(ack(1001, 200));
-    assert_eq!(line.status().state, "resuming");
+    assert_eq!(line.status().state, FlowState::Resuming);
     line.at(6449);
     line.emits(["6350 net 1001+1000 a1 t400/400", "6356 net 2001+1000 a1 t400/400"]);
     line.at(6450);
@@ -151,13 +151,13 @@ fn tcp_f_snoozes_until_the_route_is_back() {
     line.sends(0..3);
     line.at(250);
     line.signal(&Signal::new(SignalKind::RouteFailed));
-    assert_eq!((line.status().state, line.status().aid_state), ("disconnected", "snooze"));
+    assert_eq!((line.status().state, line.status().aid_state), (FlowState::Disconnected, "snooze"));
     line.at(400);
     line.passes(nth_segment(0).not_capable());
     line.stores(nth_segment(3));
     line.quiet_until(5000);
     line.signal(&Signal::new(SignalKind::RouteRestored));
-    assert_eq!((line.status().state, line.status().aid_state), ("resuming", "active"));
+    assert_eq!((line.status().state, line.status().aid_state), (FlowState::Resuming, "active"));
     line.at(5099);
     line.emits([
         "5000 net 1+1000 a1 t400/400",
@@ -207,7 +207,7 @@ fn a_limit_is_refused_and_replaced() {
     line.peer_passes(ack(2001, 200).window(1000));
     // This aid does not handle outages: a router's message is passed to TCP.
     let disposition = line.unreachable(nth_segment(2), driftway_wire::UnreachableCode::Host);
-    assert_eq!((disposition, line.status().state), (PacketAction::Pass, "open"));
+    assert_eq!((disposition, line.status().state), (PacketAction::Pass, FlowState::Open));
 }
 
 /// Test aid that requests the scripted act on each signal, and records the result and the last
@@ -353,13 +353,13 @@ fn unsupported_acts_are_refused_and_counted() {
     ];
     for act in refused {
         assert_eq!(puppet.asks(&mut line, act), ActResult::Unsupported, "{act:?}");
-        assert_eq!(line.status().state, "open");
+        assert_eq!(line.status().state, FlowState::Open);
     }
     // It resumes, but this window is not supported.
     assert_eq!(puppet.asks(&mut line, hold(None, false, Assign::Value(1448))), ActResult::Done);
-    assert_eq!(line.status().state, "held");
+    assert_eq!(line.status().state, FlowState::Held);
     assert_eq!(puppet.asks(&mut line, resume(Assign::Value(9000))), ActResult::Unsupported);
-    assert_eq!(line.status().state, "open");
+    assert_eq!(line.status().state, FlowState::Open);
     let counts = *line.counts();
     let each = [
         counts.refused_set_timeout_response,

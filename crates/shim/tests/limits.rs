@@ -7,7 +7,7 @@ use common::timeline::{
     FLOW, HERE, OURS, THEIRS, THERE, Timeline, ack, config, data, nth_segment, syn, syn_ack,
 };
 use driftway_base::{FlowKey, Signal, SignalKind};
-use driftway_shim::{Config, DiscardReason, PacketAction, UntouchedReason};
+use driftway_shim::{Config, DiscardReason, FlowState, PacketAction, UntouchedReason};
 use driftway_wire::{Body, Packet, TcpFlags, UnreachableCode};
 
 #[test]
@@ -20,7 +20,7 @@ fn a_handshake_during_a_cut_is_left_to_tcp() {
     line.passes(syn());
     line.at(1100);
     line.peer_passes(syn_ack());
-    assert_eq!((line.status().state, line.counts().flows), ("open", 1));
+    assert_eq!((line.status().state, line.counts().flows), (FlowState::Open, 1));
     // The acknowledged copy is not known (Karn's algorithm).
     assert_eq!(line.status().srtt, None);
 }
@@ -78,7 +78,7 @@ fn resets_during_a_cut() {
     begin_outage(&mut line);
     line.peer_passes(reset(2));
     line.peer_passes(reset(500));
-    assert_eq!((line.status().state, line.counts().resets_rejected), ("disconnected", 2));
+    assert_eq!((line.status().state, line.counts().resets_rejected), (FlowState::Disconnected, 2));
     line.peer_passes(reset(1));
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
     line.quiet_until(5000);
@@ -151,7 +151,7 @@ fn a_tcp_that_has_given_up_is_forgotten() {
     let probes = line.taken().len();
     // Five a second for two minutes, then one a second.
     assert!((595 + 175..=595 + 185).contains(&probes), "{probes}");
-    assert_eq!(line.status().state, "disconnected");
+    assert_eq!(line.status().state, FlowState::Disconnected);
     line.at(300_400);
     line.taken();
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
@@ -243,7 +243,7 @@ fn a_flow_without_a_carrier_is_left_alone() {
     // After one has worked, a carrier acknowledgment that does not leave counts as a lost packet.
     line.shim.on_carrier_sent(FLOW);
     line.shim.on_carrier_missing(FLOW, true);
-    assert_eq!((line.status().state, line.counts().no_carrier), ("disconnected", 0));
+    assert_eq!((line.status().state, line.counts().no_carrier), (FlowState::Disconnected, 0));
     line.shim.on_carrier_missing(FLOW, false);
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
     assert_eq!(line.counts().no_carrier, 1);

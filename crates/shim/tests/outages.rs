@@ -6,7 +6,7 @@ mod common;
 use common::cut::{REPAIR, answer_repair, begin_outage};
 use common::timeline::{IN_REPAIR, Offers, Timeline, ack, config, data, nth_segment};
 use driftway_base::{Duration, Signal, SignalKind};
-use driftway_shim::{Config, CwndAfterOutage};
+use driftway_shim::{Config, CwndAfterOutage, FlowState};
 use driftway_wire::TcpFlags;
 
 #[test]
@@ -15,7 +15,7 @@ fn an_outage_from_its_beginning_to_its_end() {
     begin_outage(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200));
-    assert_eq!(line.status().state, "resuming");
+    assert_eq!(line.status().state, FlowState::Resuming);
     // One byte, with the original's timestamp, which is older than the retransmission of 400 ms.
     line.emits(["750 tcp a2 t750/200 w50000", REPAIR[0]]);
     // From the probe of 650 ms.
@@ -25,7 +25,7 @@ fn an_outage_from_its_beginning_to_its_end() {
     answer_repair(&mut line);
     // Timestamp of one RTT ago.
     line.emits(["871 tcp a5001 t871/771 w50000"]);
-    assert_eq!((line.status().state, line.status().outstanding), ("open", 0));
+    assert_eq!((line.status().state, line.status().outstanding), (FlowState::Open, 0));
     assert_eq!(line.shim.memory().0, 0);
 
     // Segments that this releases are paced over one RTT.
@@ -151,7 +151,7 @@ fn only_messages_of_routers_are_repeated() {
     line.at(760);
     line.passes(nth_segment(0).not_capable());
     line.emits([]);
-    assert_eq!(line.status().state, "disconnected");
+    assert_eq!(line.status().state, FlowState::Disconnected);
 }
 
 /// The local TCP is repairing a loss when the path fails. Its timeouts are undone only if that loss
@@ -363,7 +363,7 @@ fn withholding_is_bounded() {
     line.peer_is_held(ack(2001, 200).sack(&[(4001, 5001)]));
     line.at(1750);
     line.emits(["1750 tcp a2001 t1200/1650 w50000"]);
-    assert_eq!(line.status().state, "open");
+    assert_eq!(line.status().state, FlowState::Open);
     line.at(2000);
     line.passes(nth_segment(3).not_capable());
 }
@@ -489,10 +489,10 @@ fn a_narrower_path_ends_the_repair() {
     line.peer_is_held(ack(1001, 200));
     line.at(760);
     line.taken();
-    assert_eq!(line.status().state, "resuming");
+    assert_eq!(line.status().state, FlowState::Resuming);
     line.passes(data(1001, 500).not_capable());
     line.emits(["760 tcp a1001 t760/660 w50000"]);
-    assert_eq!((line.status().state, line.status().stored_bytes), ("open", 0));
+    assert_eq!((line.status().state, line.status().stored_bytes), (FlowState::Open, 0));
     line.at(900);
     line.peer_passes(ack(1501, 760));
     line.quiet_until(5000);

@@ -5,7 +5,7 @@ mod common;
 
 use common::timeline::*;
 use driftway_base::Instant;
-use driftway_shim::{Config, PacketAction, UNSEEN_MAX, UntouchedReason};
+use driftway_shim::{Config, FlowState, PacketAction, UNSEEN_MAX, UntouchedReason};
 use driftway_wire::TcpFlags;
 
 const OLDER: PacketAction = PacketAction::Untouched(UntouchedReason::Preexisting);
@@ -39,7 +39,7 @@ fn the_flow_begins_with_the_first_intercepted_segment() {
     assert_eq!(line.shim.flows().count(), 0);
     line.passes(data(5001, 1000).acking(300));
     let status = line.status();
-    assert_eq!((status.state, status.ecn, status.outstanding), ("open", true, 6000));
+    assert_eq!((status.state, status.ecn, status.outstanding), (FlowState::Open, true, 6000));
     assert_eq!(status.srtt, None, "the copies have no time");
     // It acknowledges segments that were not seen.
     line.at(550);
@@ -97,7 +97,7 @@ fn an_outage_after_the_beginning_is_survived() {
     line.at(750);
     let report = line.unreachable(data(6001, 1000), driftway_wire::UnreachableCode::Host);
     assert_eq!(report, PacketAction::Pass);
-    assert_eq!(line.status().state, "disconnected");
+    assert_eq!(line.status().state, FlowState::Disconnected);
     line.stores(data(7001, 1000));
     line.let_go();
     line.taken();
@@ -112,7 +112,7 @@ fn a_passive_open_that_has_passed_by() {
     assert_eq!(line.shim.flows().count(), 0, "the local TCP's clock is not known yet");
     line.passes(data(1, 1000).acking(301));
     let status = line.status();
-    assert_eq!((status.state, status.ecn, status.outstanding), ("open", true, 1000));
+    assert_eq!((status.state, status.ecn, status.outstanding), (FlowState::Open, true, 1000));
 }
 
 /// Nothing is assumed that the copies do not show.

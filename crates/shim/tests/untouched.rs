@@ -6,7 +6,7 @@ use common::timeline::{
     HERE, THERE, TestSegment, Timeline, ack, data, encode, nth_segment, syn, syn_ack,
 };
 use driftway_base::{Ecn, Instant};
-use driftway_shim::{Config, Counts, PacketAction, Shim, UntouchedReason};
+use driftway_shim::{Config, Counts, FlowState, PacketAction, Shim, UntouchedReason};
 use driftway_wire::{
     Body, IpHeader, Packet, Payload, TcpFlags, TcpSegment, Timestamps, UdpDatagram,
 };
@@ -157,7 +157,7 @@ fn a_passive_open_is_tracked() {
     line.at(100);
     line.peer_passes(ack(1, 0).carrying(1, 300));
     let status = line.status();
-    assert_eq!((status.state, status.ecn, status.timestamps), ("open", true, true));
+    assert_eq!((status.state, status.ecn, status.timestamps), (FlowState::Open, true, true));
     assert_eq!(status.srtt.map(|rtt| rtt.as_millis()), Some(100));
 }
 

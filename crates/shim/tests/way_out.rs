@@ -11,7 +11,7 @@ use driftway_aid::options::{OptionKind, OptionValue};
 use driftway_aid::registry::{AIDS, AidEntry};
 use driftway_aid::tcp_f::{ResumeFrom, TcpF, TcpFOptions};
 use driftway_base::{Duration, Instant, Signal, SignalKind};
-use driftway_shim::{Config, CwndAfterOutage, PacketAction, Shim};
+use driftway_shim::{Config, CwndAfterOutage, FlowState, PacketAction, Shim};
 use driftway_tcp::GrowthKind;
 use driftway_wire::UnreachableCode;
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ fn acks_are_reported_when_the_path_is_lost_during_repair() {
     line.peer_is_held(ack(3001, 200));
     // Its timeout is undone, and everything is reported.
     line.emits(["650 tcp a2 t650/200 w50000", "650 tcp a3001 t650/599 w50000"]);
-    assert_eq!((line.status().state, line.status().outstanding), ("disconnected", 0));
+    assert_eq!((line.status().state, line.status().outstanding), (FlowState::Disconnected, 0));
     // The next data are the probe.
     line.stores(nth_segment(3));
     line.stores(nth_segment(4));
@@ -54,7 +54,7 @@ fn acks_are_reported_when_the_path_is_lost_during_repair() {
     line.at(970);
     line.peer_is_held(ack(5001, 650));
     line.emits(["970 tcp a5001 t970/870 w50000"]);
-    assert_eq!(line.status().state, "open");
+    assert_eq!(line.status().state, FlowState::Open);
 }
 
 /// The same with data outstanding: the acknowledgments are withheld for a second at most.
@@ -76,13 +76,13 @@ fn withheld_acks_are_reported_within_a_second() {
     line.at(1550);
     let taken = line.taken();
     assert_eq!(taken.iter().filter(|sent| *sent == "1550 tcp a2001 t650/1450 w50000").count(), 1);
-    assert_eq!(line.status().state, "disconnected");
+    assert_eq!(line.status().state, FlowState::Disconnected);
     line.at(1669);
     line.emits(["1570 net 2001+1000 a1 t200/200"]);
     line.at(1670);
     line.peer_is_held(ack(3001, 200));
     line.emits(["1670 tcp a3001 t1670/1570 w50000"]);
-    assert_eq!(line.status().state, "open");
+    assert_eq!(line.status().state, FlowState::Open);
 }
 
 /// Data that a router reported as undeliverable are not acknowledged without a retransmission.
@@ -101,7 +101,7 @@ fn after_a_false_report_only_silence_is_accepted() {
     line.at(400);
     line.peer_is_held(ack(3001, 300));
     line.taken();
-    assert_eq!(line.status().state, "open");
+    assert_eq!(line.status().state, FlowState::Open);
     // Ten more in two seconds: nothing is held.
     for n in 0..10 {
         line.at(500 + u64::from(n) * 200);
@@ -116,15 +116,15 @@ fn after_a_false_report_only_silence_is_accepted() {
     line.sends(13..15);
     assert_eq!(line.unreachable(nth_segment(13), UnreachableCode::Host), PacketAction::Pass);
     line.at(3299);
-    assert_eq!(line.status().state, "open");
+    assert_eq!(line.status().state, FlowState::Open);
     line.at(3300);
-    assert_eq!(line.status().state, "disconnected");
+    assert_eq!(line.status().state, FlowState::Disconnected);
     line.at(3700);
     line.emits(["3500 net 13001+1000 a1 t3000/3000", "3700 net 13001+1000 a1 t3000/3000"]);
     line.at(3800);
     line.peer_is_held(ack(15_001, 3000));
     line.taken();
-    assert_eq!(line.status().state, "open");
+    assert_eq!(line.status().state, FlowState::Open);
     // The next report is accepted.
     line.at(4000);
     line.sends(15..16);
@@ -145,13 +145,16 @@ fn the_shim_probes_whatever_the_aid_waits_for() {
             "tcp-f" => line.signal(&Signal::new(SignalKind::RouteFailed)),
             _ => line.cut(0),
         }
-        assert_eq!((line.status().state, line.status().aid_state), ("disconnected", state));
+        assert_eq!(
+            (line.status().state, line.status().aid_state),
+            (FlowState::Disconnected, state)
+        );
         line.at(2349);
         line.emits(["1250 net 1+1000 a1 t200/200", "2250 net 1+1000 a1 t200/200"]);
         line.at(2350);
         line.peer_is_held(ack(2001, 200));
         line.emits(["2350 tcp a2001 t2350/2250 w50000"]);
-        assert_eq!(line.status().state, "open", "{name}");
+        assert_eq!(line.status().state, FlowState::Open, "{name}");
         line.at(2500);
         line.sends(2..3);
         line.at(2600);
@@ -346,13 +349,13 @@ fn check(case: &Case) {
     }
     let held = |world: &TestNetwork| {
         let flow = world.ends[0].shim.as_ref().and_then(|shim| shim.flows().next());
-        flow.map_or("open", |flow| flow.state)
+        flow.map_or(FlowState::Open, |flow| flow.state)
     };
     let (before, state) = (world.ends[1].read, held(&world));
     let timer = world.ends[0].tcp.view().retransmission_deadline.value().flatten();
     let stored = case.config.store_per_flow == 4 << 20;
     let from = match timer {
-        Some(at) if state != "disconnected" || !stored => at.max(works),
+        Some(at) if state != FlowState::Disconnected || !stored => at.max(works),
         _ => works,
     };
     let mut read = vec![before];
@@ -362,8 +365,8 @@ fn check(case: &Case) {
     }
     let (aid, after) = (AIDS[case.aid].name, from.since(works).as_millis());
     let grows = read.windows(2).all(|pair| pair[0] < pair[1]);
-    assert!(grows, "{aid} was {state}, is {}: {read:?}, from {after} ms on", held(&world));
-    assert_eq!(held(&world), "open", "{aid} was {state}");
+    assert!(grows, "{aid} was {state:?}, is {:?}: {read:?}, from {after} ms on", held(&world));
+    assert_eq!(held(&world), FlowState::Open, "{aid} was {state:?}");
 }
 
 proptest! {

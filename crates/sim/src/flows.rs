@@ -100,8 +100,7 @@ impl ResumeDelays {
     }
 }
 
-/// The time that an aid spends in the state *disconnected*, which ATCP enters when the destination is
-/// reported as unreachable.
+/// The time for which an aid considers its connection disconnected.
 #[derive(Debug, Default)]
 pub struct DisconnectedTime {
     /// The start of the present disconnection, and whether the report was false: the failed link was
@@ -112,10 +111,9 @@ pub struct DisconnectedTime {
 }
 
 impl DisconnectedTime {
-    /// Records the aid's state; `is_false` checks the report, and is called only when a disconnection
-    /// begins.
-    pub fn update(&mut self, now: Instant, state: &'static str, is_false: impl FnOnce() -> bool) {
-        let disconnected = state == "disconnected";
+    /// Records whether the aid considers the connection disconnected; `is_false` checks the report, and
+    /// is called only when a disconnection begins.
+    pub fn update(&mut self, now: Instant, disconnected: bool, is_false: impl FnOnce() -> bool) {
         if disconnected == self.since.is_some() {
             return;
         }

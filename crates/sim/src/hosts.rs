@@ -195,7 +195,9 @@ impl<'a> Hosts<'a> {
     /// Passes a signal to a host's connections: to those with the signal's destination if it has one,
     /// else to all.
     fn on_signal(&mut self, world: &mut World<'_>, node: usize, signal: &Signal) {
-        self.last_reporter = node;
+        let reporter = signal.details.reporter;
+        self.last_reporter =
+            reporter.and_then(|from| node_at(from, self.hosts.len())).unwrap_or(node);
         self.hosts[node].on_signal(world.now, signal);
         self.serve_sockets_to(world, node, signal.details.destination);
         if self.gateway_at(node).is_some() {
@@ -553,11 +555,10 @@ impl<'a> Hosts<'a> {
         }
         let Some(socket) = self.hosts[node].socket(at_host) else { return };
         let state = socket.aid_state();
-        if let Some(state) = state {
-            let (net, reporter) = (&world.net, self.last_reporter);
-            let disconnections = &mut self.flows[number / 2].disconnected_time;
-            disconnections.update(world.now, state, || net.last_report_was_false(reporter));
-        }
+        let (net, reporter) = (&world.net, self.last_reporter);
+        let is_false = || net.last_report_was_false(reporter);
+        let flow = &mut self.flows[number / 2];
+        flow.disconnected_time.update(world.now, socket.is_disconnected(), is_false);
         if !world.observers.wants_flows() {
             return;
         }

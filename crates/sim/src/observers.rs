@@ -1,6 +1,7 @@
 //! Observers of a run: trace, event log and capture.
 
 use driftway_base::Instant;
+use driftway_scenario::FaultKind;
 use driftway_wire::Payload;
 
 use crate::capture::Capture;
@@ -153,13 +154,13 @@ impl Observers<'_> {
     }
 
     /// Records the beginning or end of a fault on this hop of a path, numbered from 1.
-    pub fn fault(&mut self, now: Instant, kind: &'static str, hop: u32, begins: bool) {
+    pub fn fault(&mut self, now: Instant, kind: FaultKind, hop: u32, begins: bool) {
         if let Some(trace) = &mut self.trace {
             trace.fault(now, kind, hop, begins);
         }
         if let Some(log) = &mut self.log {
             let event = if begins { Event::Begins } else { Event::Ends };
-            log.record(Entry::new(now, hop, Layer::Fault, event).with_reason(kind));
+            log.record(Entry::new(now, hop, Layer::Fault, event).with_reason(kind.name()));
         }
     }
 }

@@ -83,16 +83,15 @@ impl Hosts<'_> {
         };
         let of_tcp = |count: u64| tcp.map(|_| count);
         let (disconnected, falsely) = flow.disconnected_time.totals_at(end);
-        let of_aid = |time: Duration| (scenario.aid.name() != "none").then(|| time.as_secs_f64());
-        let receiver_aid = scenario.receiver_aid.as_ref().map(|aid| aid.name());
-        let receiver_aid = receiver_aid.filter(|name| *name != "none");
+        let of_aid = |time: Duration| scenario.aid.name().map(|_| time.as_secs_f64());
+        let receiver_aid = scenario.receiver_aid.as_ref().and_then(|aid| aid.name());
         let delays = &flow.delivery_resume_delays;
         let waits_until = (flow.delivered < flow.written).then_some(now);
         FlowResult {
             source: scenario.from,
             destination: scenario.to,
             tcp: tcp.map(|tcp| format!("{}+{}", tcp.recovery.name(), tcp.growth.name())),
-            aid: scenario.aid.name().to_owned(),
+            aid: scenario.aid.name().map(str::to_owned),
             receiver_aid: receiver_aid.map(str::to_owned),
             start_s: flow.start.as_secs_f64(),
             end_s: end.as_secs_f64(),

@@ -57,6 +57,22 @@ pub struct RunResult {
     pub drops: BTreeMap<String, u64>,
 }
 
+/// The name of an aid; `none` stands for none.
+mod aid_name {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(
+        aid: &Option<String>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(aid.as_deref().unwrap_or("none"))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+        Ok(Some(String::deserialize(from)?).filter(|name| name != "none"))
+    }
+}
+
 /// The result of one flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowResult {
@@ -67,7 +83,9 @@ pub struct FlowResult {
     /// Its TCP, by the names of loss recovery and window growth; `null` for UDP.
     pub tcp: Option<String>,
     /// Its aid, or `none`.
-    pub aid: String,
+    #[serde(with = "aid_name")]
+    #[schemars(with = "String")]
+    pub aid: Option<String>,
     /// The aid of its receiver; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver_aid: Option<String>,
@@ -135,8 +153,9 @@ pub struct FlowResult {
     /// something to deliver counts with the time to the end of the run. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_delivery_resume_s: Option<f64>,
-    /// Time that the aid was in the state *disconnected* (s); 0 for an aid without that state, absent
-    /// without an aid.
+    /// Time for which the aid considered the connection disconnected (s): its state was `disconnected`,
+    /// `snooze` (TCP-F), `standby` (ELFN, EPLN), or one of the mobile host's `idle`, `sending` and
+    /// `waiting`. 0 for an aid without such a state, absent without an aid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disconnected_s: Option<f64>,
     /// The part of `disconnected_s` that began with the report of a node whose link had failed although
@@ -381,7 +400,9 @@ pub struct FlowSummary {
     /// As in `runs[].flows[].tcp`.
     pub tcp: Option<String>,
     /// As in `runs[].flows[].aid`.
-    pub aid: String,
+    #[serde(with = "aid_name")]
+    #[schemars(with = "String")]
+    pub aid: Option<String>,
     /// As in `runs[].flows[].receiver_aid`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver_aid: Option<String>,
@@ -461,7 +482,7 @@ mod test {
         FlowResult {
             destination: 4,
             tcp: Some("reno".into()),
-            aid: "atcp".into(),
+            aid: Some("atcp".into()),
             end_s: 412.5,
             delivered_bytes: 1_000_000,
             completion_s: Some(412.5),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io;
 
 use driftway_base::{Duration, Instant};
+use driftway_scenario::FaultKind;
 
 use crate::columns::{ColumnInfo, Values, names};
 
@@ -64,8 +65,8 @@ pub struct SentSegment {
 /// The beginning or end of a network fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultEvent {
-    /// The kind of fault, as the scenario names it (`partition`).
-    pub kind: Cow<'static, str>,
+    /// The kind of fault.
+    pub kind: FaultKind,
     /// The hop or wire, from 1; of `radio-down`, the node.
     pub hop: u32,
     /// True if the fault begins, false if it ends.
@@ -82,8 +83,8 @@ impl Trace {
     }
 
     /// Records the beginning or end of a fault.
-    pub fn fault(&mut self, now: Instant, fault: &'static str, hop: u32, begins: bool) {
-        self.network.push((now, FaultEvent { kind: fault.into(), hop, begins }));
+    pub fn fault(&mut self, now: Instant, kind: FaultKind, hop: u32, begins: bool) {
+        self.network.push((now, FaultEvent { kind, hop, begins }));
     }
 
     /// The file name of a flow's trace.
@@ -106,7 +107,7 @@ impl Trace {
         for (at, mark) in &self.network {
             let hop = mark.hop.to_string();
             let edge = if mark.begins { "begins" } else { "ends" };
-            out.write_record([&format_seconds(*at), edge, mark.kind.as_ref(), &hop])?;
+            out.write_record([&format_seconds(*at), edge, mark.kind.name(), &hop])?;
         }
         Ok(out.flush()?)
     }
@@ -125,8 +126,9 @@ impl Trace {
                     _ => return Err(malformed(row, 1, &NETWORK_HEADER)),
                 };
                 let hop = number(row, 3, &NETWORK_HEADER)?;
-                let fault = cell(row, 2).to_owned().into();
-                Ok((time(row, &NETWORK_HEADER)?, FaultEvent { kind: fault, hop, begins }))
+                let kind = FaultKind::ALL.into_iter().find(|kind| kind.name() == cell(row, 2));
+                let kind = kind.ok_or_else(|| malformed(row, 2, &NETWORK_HEADER))?;
+                Ok((time(row, &NETWORK_HEADER)?, FaultEvent { kind, hop, begins }))
             })
             .collect()
     }
@@ -440,11 +442,13 @@ mod test {
     #[test]
     fn the_network_trace_round_trips_through_csv() {
         let mut trace = Trace::default();
-        trace.fault(Instant::from_secs(300), "partition", 2, true);
-        trace.fault(Instant::from_secs(360), "partition", 2, false);
+        trace.fault(Instant::from_secs(300), FaultKind::Partition, 2, true);
+        trace.fault(Instant::from_secs(360), FaultKind::Partition, 2, false);
         let mut file = Vec::new();
         trace.write_network(&mut file).unwrap();
         assert_eq!(Trace::read_network(file.as_slice()).unwrap(), trace.network);
+        let wrong = String::from_utf8(file).unwrap().replace("partition", "partridge");
+        assert!(matches!(Trace::read_network(wrong.as_bytes()), Err(TraceError::Malformed { .. })));
     }
 
     #[test]

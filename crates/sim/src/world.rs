@@ -121,7 +121,7 @@ impl World<'_> {
         while let Some(event) = self.net.poll_event() {
             if let Event::Fault { kind, place, begins } = event {
                 self.observers.fault(self.now, kind, place, begins);
-                if ["partition", "radio-down"].contains(&kind) {
+                if kind.is_outage() {
                     self.on_outage(begins);
                 }
             } else {

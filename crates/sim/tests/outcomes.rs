@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{completion, drops, example, run, run_text, traced};
+use common::{aid_states, completion, drops, example, run, run_text, traced};
+use driftway_scenario::FaultKind;
 use driftway_sim::results::FlowOutcome;
 use driftway_sim::trace::FlowEvent;
 
@@ -123,7 +124,7 @@ fn resume_delays_agree_with_the_trace() {
     let scenario = example("route-failure", &[]);
     let (result, trace) = traced(&scenario, 1);
     let marks = trace.network.iter();
-    let ends = marks.filter(|(_, mark)| mark.kind == "partition" && !mark.begins);
+    let ends = marks.filter(|(_, mark)| mark.kind == FaultKind::Partition && !mark.begins);
     let ends = ends.map(|(at, _)| *at);
     let sent = || {
         let events = trace.flows[0].events.iter();
@@ -144,7 +145,7 @@ fn delays_of_delivery_agree_with_the_trace() {
     let scenario = example("route-failure", &[]);
     let (result, trace) = traced(&scenario, 1);
     let marks = trace.network.iter();
-    let ends = marks.filter(|(_, mark)| mark.kind == "partition" && !mark.begins);
+    let ends = marks.filter(|(_, mark)| mark.kind == FaultKind::Partition && !mark.begins);
     let delivered = || {
         let events = trace.flows[0].events.iter();
         events.filter(|(_, event)| matches!(event, FlowEvent::Delivered(_))).map(|(at, _)| *at)
@@ -187,4 +188,27 @@ fn the_path_is_whole_when_the_last_outage_has_ended() {
     // The datagrams of the cuts are missing at the end.
     let longest = flow.longest_delivery_resume_s.unwrap();
     assert!((longest - 0.55).abs() < 1e-6, "{flow:?}");
+}
+
+/// Each aid has its own names for the states in which it considers the connection disconnected.
+#[test]
+fn time_disconnected_is_that_of_the_aids_own_states() {
+    for (name, changes, states) in [
+        ("disconnections", &[][..], &["idle", "sending", "waiting"][..]),
+        ("disconnections", &[("flow.0.aid", "freeze-tcp")], &["disconnected"]),
+        ("route-failure", &[], &["snooze"]),
+        ("adhoc-elfn", &[], &["standby"]),
+        ("adhoc-epln", &[], &["standby"]),
+    ] {
+        let changes = [changes, &[("duration", "60 s")]].concat();
+        let (result, trace) = traced(&example(name, &changes), 1);
+        let (flow, entered) = (&result.flows[0], aid_states(&trace.flows[0]));
+        let ends = entered.iter().skip(1).map(|(at, _)| *at).chain([flow.end_s]);
+        let of_state =
+            entered.iter().zip(ends).filter(|((_, state), _)| states.contains(&&**state));
+        let expected: f64 = of_state.map(|((at, _), end)| end - at).sum();
+        let measured = flow.disconnected_s.unwrap();
+        assert!(expected > 0.1, "{name}: {entered:?}");
+        assert!((measured - expected).abs() < 1e-6, "{name}: {measured} s, not {expected} s");
+    }
 }

@@ -47,7 +47,7 @@ impl Clock {
         self.deadline_with_tick(now, span, self.timer_tick)
     }
 
-    /// Like [`deadline`](Self::deadline), for a timer with a `tick` of its own.
+    /// Returns the same as [`deadline`](Self::deadline), for a timer with a `tick` of its own.
     pub fn deadline_with_tick(self, now: Instant, span: Duration, tick: Duration) -> Instant {
         if tick.is_zero() {
             return now + span.max(MIN_TIMER_SPAN);

@@ -46,8 +46,8 @@ impl Prr {
 
     /// Bytes that may be sent for this acknowledgment (§6: SndCnt).
     pub(crate) fn on_ack(&mut self, arrived: Delivery, pipe: u32, ssthresh: u32, mss: u32) -> u32 {
-        let Delivery { delivered_data: bytes, safe_ack: safe } = arrived;
-        self.delivered = self.delivered.saturating_add(bytes);
+        let Delivery { delivered_data, safe_ack } = arrived;
+        self.delivered = self.delivered.saturating_add(delivered_data);
         let snd_cnt = if pipe > ssthresh {
             let whole = u64::from(self.delivered) * u64::from(ssthresh);
             let out = whole.div_ceil(u64::from(self.recover_fs.max(1)));
@@ -55,8 +55,8 @@ impl Prr {
         } else {
             // PRR-CRB (conservative reduction bound), and one segment more if SafeACK (PRR-SSRB,
             // slow-start reduction bound), but not beyond ssthresh.
-            let one_for_one = self.delivered.saturating_sub(self.out).max(bytes);
-            let more = if safe { mss } else { 0 };
+            let one_for_one = self.delivered.saturating_sub(self.out).max(delivered_data);
+            let more = if safe_ack { mss } else { 0 };
             one_for_one.saturating_add(more).min(ssthresh - pipe)
         };
         // Permits the fast retransmit itself.
@@ -68,8 +68,8 @@ impl Prr {
 mod test {
     use super::*;
 
-    fn arrived(bytes: u32, safe: bool) -> Delivery {
-        Delivery { delivered_data: bytes, safe_ack: safe }
+    fn arrived(delivered_data: u32, safe_ack: bool) -> Delivery {
+        Delivery { delivered_data, safe_ack }
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(crate) struct Receiver {
     /// Scale of the announced window (Rcv.Wind.Shift).
     window_shift: u8,
     capacity: u32,
-    /// In-order data not yet read.
+    /// Data in order that is not yet read.
     in_order: VecDeque<Payload>,
     in_order_bytes: u32,
     /// Out-of-order data.
@@ -43,13 +43,13 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// Creates the receiver; `shift` is the scale of the announced window, if it is negotiated.
-    pub fn new(capacity: u32, shift: u8, reports: bool) -> Self {
+    pub fn new(capacity: u32, window_shift: u8, dsack_enabled: bool) -> Self {
         Self {
-            dsack_enabled: reports,
+            dsack_enabled,
             irs: Seq(0),
             nxt: Seq(0),
             right_edge: Seq(0),
-            window_shift: shift,
+            window_shift,
             capacity,
             in_order: VecDeque::with_capacity(4),
             in_order_bytes: 0,
@@ -241,7 +241,7 @@ impl Receiver {
         (!part.is_empty()).then_some(part)
     }
 
-    /// In-order bytes not yet read.
+    /// The number of bytes in order that are not yet read.
     pub fn readable_bytes(&self) -> u32 {
         self.in_order_bytes
     }

@@ -23,7 +23,7 @@ pub enum RecoveryPhase {
         /// SND.MAX at its start (RFC 6582: recover; RFC 6675: RecoveryPoint).
         point: Seq,
     },
-    /// After a timeout, until `point` is acknowledged.
+    /// Recovery after a timeout, until `point` is acknowledged.
     Loss {
         /// SND.MAX at the timeout.
         point: Seq,
@@ -205,8 +205,8 @@ impl SendState {
     /// Advances SND.NXT after a transmission of `len` bytes from there.
     pub(crate) fn on_sent_from_nxt(&mut self, end: Seq, len: u32) {
         self.nxt = end;
-        if let Some(FRto::AwaitingSecondAck { new_data_left: left }) = &mut self.f_rto {
-            *left = left.saturating_sub(len);
+        if let Some(FRto::AwaitingSecondAck { new_data_left }) = &mut self.f_rto {
+            *new_data_left = new_data_left.saturating_sub(len);
         }
     }
     /// Records a retransmission. A rescue retransmission beyond all SACKed data does not update

@@ -61,7 +61,7 @@ pub enum Transition {
 use State as S;
 use Transition as C;
 
-/// From, transition, to.
+/// State before, transition, state after.
 const TRANSITIONS: &[(State, Transition, State)] = &[
     (S::Closed, C::PassiveOpen, S::Listen),
     (S::Closed, C::ActiveOpen, S::SynSent),

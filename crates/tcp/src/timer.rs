@@ -92,8 +92,8 @@ impl Timers {
     /// Stops every timer and keeps its remaining time (chandran-1998 §4: snooze).
     pub fn freeze(&mut self, now: Instant) {
         if self.frozen.is_none() {
-            let left = self.deadlines.map(|at| at.map(|at| at.since(now)));
-            self.frozen = Some(FrozenTimers { since: now, remaining: left });
+            let remaining = self.deadlines.map(|at| at.map(|at| at.since(now)));
+            self.frozen = Some(FrozenTimers { since: now, remaining });
             self.deadlines = [None; 7];
         }
     }
@@ -111,11 +111,11 @@ impl Timers {
     /// Restarts the timers that [`freeze`](Self::freeze) stopped, with their remaining time; timers
     /// started since are unchanged. Returns the time for which they were frozen.
     pub fn thaw(&mut self, now: Instant) -> Duration {
-        let Some(FrozenTimers { since, remaining: left }) = self.frozen.take() else {
+        let Some(FrozenTimers { since, remaining }) = self.frozen.take() else {
             return Duration::ZERO;
         };
-        for (place, left) in self.deadlines.iter_mut().zip(left) {
-            *place = place.or(left.map(|left| now + left));
+        for (place, remaining) in self.deadlines.iter_mut().zip(remaining) {
+            *place = place.or(remaining.map(|remaining| now + remaining));
         }
         now.since(since)
     }

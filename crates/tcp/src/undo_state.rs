@@ -7,7 +7,7 @@ use driftway_wire::TcpSegment;
 /// A response to a loss that may still turn out to be spurious.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UndoState {
-    /// In response to a timeout, not to duplicates.
+    /// The reduction was in response to a timeout, not to duplicates.
     by_timeout: bool,
     /// SND.UNA at the response.
     start_una: Seq,
@@ -37,8 +37,8 @@ pub(crate) struct PriorRtt {
 
 impl PriorRtt {
     /// Estimates to be combined with the next sample of data beyond `after`.
-    pub fn new(after: Seq, srtt: Duration, variation: Duration) -> Self {
-        Self { after, srtt, rttvar: variation }
+    pub fn new(after: Seq, srtt: Duration, rttvar: Duration) -> Self {
+        Self { after, srtt, rttvar }
     }
 
     /// The combined estimates after a sample `rtt` from the acknowledgment `ack`.

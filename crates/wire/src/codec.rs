@@ -151,7 +151,7 @@ fn read_unfragmented(bytes: &[u8]) -> Result<(IpHeader, u8, &[u8]), DecodeError>
 fn read_header(bytes: &[u8]) -> Result<(ParsedHeader, &[u8]), DecodeError> {
     let read = ParsedHeader::read(bytes)?;
     let (header_bytes, _) = bytes.split_at_checked(read.len).ok_or(DecodeError::Truncated)?;
-    if Checksum::default().add(header_bytes).finish() != 0 {
+    if Checksum::of(header_bytes).finish() != 0 {
         return Err(DecodeError::HeaderChecksum);
     }
     let total_len = usize::from(read.total_len);
@@ -206,5 +206,5 @@ fn transport_checksum(ip: &IpHeader, protocol: u8, body: &[u8]) -> u16 {
         ICMP => Checksum::default(),
         _ => Checksum::pseudo_header(ip.source, ip.destination, protocol, body.len()),
     };
-    sum.add(body).finish()
+    sum.and(body).finish()
 }

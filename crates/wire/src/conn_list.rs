@@ -224,8 +224,8 @@ impl ConnInfo {
 
     /// Records that an acknowledgment has been sent again.
     pub const fn mark_ack_sent(&mut self) {
-        if let ConnPackets::Acks { ack_sent: sent, .. } = &mut self.packets {
-            *sent = true;
+        if let ConnPackets::Acks { ack_sent, .. } = &mut self.packets {
+            *ack_sent = true;
         }
     }
 
@@ -248,8 +248,8 @@ impl ConnInfo {
                 flags |= if *salvaged { SALVAGED_OR_SENT } else { 0 };
                 runs.len
             }
-            ConnPackets::Acks { ack_sent: sent, count, highest } => {
-                flags |= IS_ACK | if *sent { SALVAGED_OR_SENT } else { 0 };
+            ConnPackets::Acks { ack_sent, count, highest } => {
+                flags |= IS_ACK | if *ack_sent { SALVAGED_OR_SENT } else { 0 };
                 flags |= if highest.timestamps.is_some() { HAS_TIMESTAMPS } else { 0 };
                 flags |= if highest.ece { HAS_ECE } else { 0 };
                 *count

@@ -40,10 +40,11 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Writes to the first `needed` bytes of `buf`.
-    pub(crate) fn new(buf: &'a mut [u8], needed: usize) -> Result<Self, EncodeError> {
-        let room = buf.get_mut(..needed).ok_or(EncodeError::BufferTooSmall { needed })?;
-        Ok(Self { buffer: room, total_len: needed })
+    /// Writes to the first `total_len` bytes of `buf`.
+    pub(crate) fn new(buf: &'a mut [u8], total_len: usize) -> Result<Self, EncodeError> {
+        let buffer =
+            buf.get_mut(..total_len).ok_or(EncodeError::BufferTooSmall { needed: total_len })?;
+        Ok(Self { buffer, total_len })
     }
     /// The next `len` bytes, for the caller to fill.
     pub(crate) fn slice(&mut self, len: usize) -> Result<&'a mut [u8], EncodeError> {

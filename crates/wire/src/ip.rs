@@ -83,7 +83,7 @@ impl IpHeader {
         fields.u32(self.source.to_bits())?;
         fields.u32(self.destination.to_bits())?;
         fields.bytes(self.options.as_slice())?;
-        set_checksum(header, 10, Checksum::default().add(header).finish());
+        set_checksum(header, 10, Checksum::of(header).finish());
         Ok(())
     }
 }

@@ -53,6 +53,7 @@ pub use aodv::{
     AodvRequest,
 };
 pub use arp::{ARP_LEN, ArpMessage, ArpOperation, HardwareAddr};
+pub use checksum::{Checksum, edit_header};
 pub use codec::Decoded;
 pub use conn_list::{
     CONN_LIST_MAX, CONN_LIST_OPTION, ConnInfo, ConnList, ConnPackets, LostAck, RELAYS_MAX,

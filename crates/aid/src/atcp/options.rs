@@ -15,10 +15,10 @@ pub enum LossRetransmission {
 /// Position of ATCP's retransmissions in the sender's interface queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum QueuePosition {
-    /// At the head.
+    /// The head.
     #[default]
     Ahead,
-    /// At the tail.
+    /// The tail.
     Behind,
 }
 

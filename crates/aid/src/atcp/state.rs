@@ -1,6 +1,6 @@
 //! States and transitions of ATCP (liu-singh-2001 Fig. 2).
 
-use crate::kit::{States, named};
+use crate::kit::{Connectivity, States, named};
 
 named! {
     /// States of ATCP.
@@ -42,6 +42,12 @@ named! {
         Unsupported = "unsupported by the driver",
         /// The connection is closed.
         Closed = "connection closed",
+    }
+}
+
+impl Connectivity for State {
+    fn is_disconnected(self) -> bool {
+        self == Self::Disconnected
     }
 }
 

@@ -1,6 +1,6 @@
 //! States and transitions of partial ATCP (westin-2003 §3.1, §3.2).
 
-use crate::kit::{States, named};
+use crate::kit::{Connectivity, States, named};
 
 named! {
     /// States of partial ATCP.
@@ -39,6 +39,12 @@ named! {
         Unsupported = "unsupported by the driver",
         /// The connection is closed.
         Closed = "connection closed",
+    }
+}
+
+impl Connectivity for State {
+    fn is_disconnected(self) -> bool {
+        self == Self::Disconnected
     }
 }
 

@@ -3,7 +3,7 @@
 use driftway_base::{Act, ActResult, Instant, Signal, TcpView};
 use driftway_wire::TcpSegment;
 
-use super::{Context, Named, PendingActs, States};
+use super::{Connectivity, Context, Named, PendingActs, States};
 use crate::{Aid, LossDecisions, SegmentVerdict};
 
 /// The rules of an aid: its actions for events and transitions. The events are those of [`Aid`], limited to a
@@ -95,8 +95,8 @@ impl<P: Protocol> Machine<P> {
         now: Instant,
         view: &'a TcpView,
     ) -> (&'a mut P, Context<'a, P::State>) {
-        let Self { protocol, state, timer, acts, disabled: aside } = self;
-        (protocol, Context { now, view, timer, state, acts, disabled: aside })
+        let Self { protocol, state, timer, acts, disabled } = self;
+        (protocol, Context { now, view, timer, state, acts, disabled })
     }
 
     /// The protocol and the context of an event, if the aid is active.
@@ -122,6 +122,10 @@ impl<P: Protocol> Aid for Machine<P> {
 
     fn state(&self) -> &'static str {
         self.state.name()
+    }
+
+    fn is_disconnected(&self) -> bool {
+        self.state.is_disconnected()
     }
 
     fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> SegmentVerdict {
@@ -204,6 +208,12 @@ mod test {
         }
     }
 
+    impl Connectivity for State {
+        fn is_disconnected(self) -> bool {
+            self == Self::Busy
+        }
+    }
+
     impl States for State {
         type Transition = Transition;
         const INITIAL: Self = Self::Idle;
@@ -247,8 +257,8 @@ mod test {
 
     const NOW: Instant = Instant::from_secs(5);
 
-    fn view(synchronized: bool) -> TcpView {
-        TcpView { is_synchronized: synchronized, ..TcpView::default() }
+    fn view(is_synchronized: bool) -> TcpView {
+        TcpView { is_synchronized, ..TcpView::default() }
     }
 
     /// Verdicts for an outgoing and an incoming segment.
@@ -265,9 +275,11 @@ mod test {
         let signal = Signal::new(SignalKind::RouteFailed);
         toy.on_signal(NOW, &signal, &view(false));
         assert_eq!((toy.state(), toy.poll_act()), ("idle", None), "not synchronized yet");
+        assert!(!toy.is_disconnected());
         toy.on_signal(NOW, &signal, &view(true));
         assert_eq!(verdicts(&mut toy, true), [SegmentVerdict::Drop; 2]);
         assert_eq!((toy.state(), toy.next_timeout()), ("busy", Some(Instant::from_secs(6))));
+        assert!(toy.is_disconnected());
         toy
     }
 

@@ -4,7 +4,7 @@ use driftway_base::{
     Act, Assign, Duration, HeldTimers, Release, Seq, SeqRange, Signal, SignalKind, TcpView,
 };
 
-use super::{Context, DEFAULT_MSS, States, named};
+use super::{Connectivity, Context, DEFAULT_MSS, States, named};
 
 /// Standby parameters (yu-2004 §3.1, after Holland & Vaidya 1999).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,6 +125,12 @@ named! {
         HoldUnsupported = "unsupported by the driver",
         /// The connection is closed.
         Closed = "connection closed",
+    }
+}
+
+impl Connectivity for State {
+    fn is_disconnected(self) -> bool {
+        self == Self::Standby
     }
 }
 

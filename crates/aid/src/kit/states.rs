@@ -2,8 +2,21 @@
 
 use super::Named;
 
+/// What an aid's states mean for its connection.
+pub trait Connectivity: Named {
+    /// Returns true if the aid considers the connection disconnected in this state: there is no route, or the
+    /// host has no link.
+    fn is_disconnected(self) -> bool;
+}
+
+impl Connectivity for crate::carry::State {
+    fn is_disconnected(self) -> bool {
+        self == Self::Disconnected
+    }
+}
+
 /// The states of an aid and the transitions between them.
-pub trait States: Named {
+pub trait States: Connectivity {
     /// Transitions; their names are the labels of the diagram.
     type Transition: Named;
     /// Initial state.

@@ -68,14 +68,14 @@ fn measure_in(args: &BenchArgs, dir: &Path) -> Result<String, Failure> {
          1.5 km²), 802.11 at 2 Mbit/s.",
         0,
     );
-    for TrafficPattern { title, scenario, duration_s: lasts_s } in TRAFFIC_PATTERNS {
+    for TrafficPattern { title, scenario, duration_s } in TRAFFIC_PATTERNS {
         let mut best: [Option<(f64, f64, u64)>; SIZES.len()] = [None; SIZES.len()];
         // One run of each size in turn, so that other load on the machine affects all sizes.
         for seed in 1..=args.runs.get() {
             for ((columns, lines), best) in SIZES.into_iter().zip(&mut best) {
                 let path = dir.join("scale.toml");
                 write(&path, &scenario(columns, lines))?;
-                let duration = format!("{} s", lasts_s(columns * lines));
+                let duration = format!("{} s", duration_s(columns * lines));
                 let (result, used) = run_in_process(&path, &[("duration".into(), duration)], seed)?;
                 if best.is_none_or(|(user_s, ..)| used.user_s < user_s) {
                     *best = Some((used.user_s, used.max_rss_bytes as f64, result.events));
@@ -87,7 +87,7 @@ fn measure_in(args: &BenchArgs, dir: &Path) -> Result<String, Failure> {
         for ((columns, lines), best) in SIZES.into_iter().zip(best) {
             let Some((user_s, memory, events)) = best else { continue };
             let nodes = columns * lines;
-            let node_s = f64::from(lasts_s(nodes)) * f64::from(nodes);
+            let node_s = f64::from(duration_s(nodes)) * f64::from(nodes);
             let cost = user_s / node_s;
             let receivers = mean_receivers(columns, lines);
             let (of_node, of_hearer) = *first.get_or_insert((cost, cost / receivers));

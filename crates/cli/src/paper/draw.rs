@@ -35,8 +35,8 @@ pub fn arm_style(plan: &Plan, arm: usize) -> ArmStyle {
     let number = study.groups.iter().position(|other| other.name == *group).unwrap_or(0);
     let paler = [0.0, 0.4, 0.65][(arm / PALETTE.len()).min(2)];
     let colour = lighter(PALETTE[arm % PALETTE.len()], paler);
-    let (symbol, hollow) = SYMBOLS[number % SYMBOLS.len()].clone();
-    ArmStyle { colour, symbol, paper_symbol: hollow }
+    let (symbol, paper_symbol) = SYMBOLS[number % SYMBOLS.len()].clone();
+    ArmStyle { colour, symbol, paper_symbol }
 }
 
 /// Legend title of an arm's group.

@@ -77,7 +77,7 @@ struct Section<'a> {
     /// Plots, each with the id of its element.
     figures: Vec<(String, Figure)>,
     statements: Vec<Row<'a>>,
-    /// For each arm, the command that runs its first point.
+    /// The command that runs the first point of each arm.
     commands: Vec<(&'a str, String)>,
 }
 

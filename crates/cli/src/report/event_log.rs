@@ -191,7 +191,7 @@ impl EventLogSummary {
         let x_axis = axis("time", "s").range(vec![0.0, end_s]);
         let y_axis = axis("packets queued", "").range_mode(RangeMode::ToZero);
         plot.set_layout(layout().x_axis(x_axis).y_axis(y_axis));
-        let others = match more {
+        let notes = match more {
             0 => Vec::new(),
             1 => vec!["One more node had a shorter queue.".to_owned()],
             more => vec![format!("{more} more nodes had shorter queues.")],
@@ -203,7 +203,7 @@ impl EventLogSummary {
                   A queue that grows where routes meet is congestion; one that grows while \
                   nothing is delivered waits for a broken link."
                     .to_owned(),
-            notes: others,
+            notes,
             json: plotly_json(plot),
             numbers: None,
             extra_table: None,

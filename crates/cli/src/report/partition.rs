@@ -33,7 +33,7 @@ pub fn comparable(set: &[Keys]) -> Vec<Keys> {
     set.iter().zip(&counts).map(reduced).collect()
 }
 
-/// For each scenario, the index of the first one with the same value of a key.
+/// The index of the first scenario with the same value of a key, for each scenario.
 pub fn partition(set: &[Keys], key: &str) -> Vec<usize> {
     let first =
         |keys: &Keys| set.iter().position(|other| key_value(other, key) == key_value(keys, key));

@@ -301,8 +301,8 @@ impl TimeSequencePlot<'_> {
     }
 
     fn shade_faults(&self, plot: &mut Plot) {
-        let mut kinds: Vec<&str> = self.faults.iter().map(|(_, mark)| mark.kind.as_ref()).collect();
-        kinds.sort_unstable();
+        let mut kinds: Vec<_> = self.faults.iter().map(|(_, mark)| mark.kind).collect();
+        kinds.sort_unstable_by_key(|kind| kind.name());
         kinds.dedup();
         for kind in kinds {
             let mut spans: Vec<(f64, f64)> = Vec::new();
@@ -315,7 +315,7 @@ impl TimeSequencePlot<'_> {
                 }
             }
             spans.extend(open.iter().map(|(_, from)| (self.time(*from), self.end_s)));
-            add_bands(plot, &spans, kind, GREY, 0.35);
+            add_bands(plot, &spans, kind.name(), GREY, 0.35);
         }
     }
 

@@ -92,11 +92,11 @@ pub fn find_variation(set: &[Keys]) -> Variation {
 
     let mut arms: Vec<Arm> = Vec::new();
     for index in 0..set.len() {
-        let (label, subject) = label(set, index, &named);
+        let (label, paper_name) = label(set, index, &named);
         let point = (values.as_ref().map_or(0.0, |values| values[index]), index);
         match arms.iter_mut().find(|arm| arm.label == label) {
             Some(arm) => arm.points.push(point),
-            None => arms.push(Arm { label, paper_name: subject, points: vec![point] }),
+            None => arms.push(Arm { label, paper_name, points: vec![point] }),
         }
     }
     for arm in &mut arms {
@@ -112,13 +112,13 @@ pub fn find_variation(set: &[Keys]) -> Variation {
         .copied()
         .filter(|key| is_said(key) || !is_implied(set, &varying, key))
         .collect();
-    let mut unsaid: Vec<String> =
+    let mut unnamed: Vec<String> =
         own.iter().filter(|key| !is_said(key)).map(|key| key_label(key)).collect();
     let said: Vec<String> =
         own.iter().filter(|key| is_said(key)).map(|key| key_label(key)).collect();
-    unsaid.sort();
-    unsaid.dedup();
-    unsaid.retain(|name| !said.contains(name));
+    unnamed.sort();
+    unnamed.dedup();
+    unnamed.retain(|name| !said.contains(name));
     let values_of = |key: &String| {
         let mut values: Vec<String> =
             set.iter().map(|keys| key_value(keys, key).to_owned()).collect();
@@ -126,7 +126,7 @@ pub fn find_variation(set: &[Keys]) -> Variation {
         values.dedup();
         (key.clone(), values)
     };
-    Variation { axis, arms, unnamed: unsaid, values: own.into_iter().map(values_of).collect() }
+    Variation { axis, arms, unnamed, values: own.into_iter().map(values_of).collect() }
 }
 
 fn all_keys(set: &[Keys]) -> Vec<&String> {

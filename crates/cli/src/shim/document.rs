@@ -6,7 +6,7 @@ use std::net::SocketAddrV4;
 
 use driftway_base::{Duration, Endpoint};
 use driftway_host::{KernelTcp, ShimSnapshot, kernel_tcp};
-use driftway_shim::{FlowStatus, LossDecisions};
+use driftway_shim::{FlowState, FlowStatus, LossDecisions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +58,23 @@ pub struct RefusedUndos {
     pub unknown: u64,
 }
 
+/// The state of a flow, by its name.
+mod flow_state {
+    use driftway_shim::FlowState;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(state: &FlowState, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(state.name())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FlowState, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let state = FlowState::ALL.into_iter().find(|state| state.name() == name);
+        state.ok_or_else(|| D::Error::custom(format!("unknown state of a flow: {name}")))
+    }
+}
+
 /// Memory of a shim.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryUsage {
@@ -75,7 +92,9 @@ pub struct Flow {
     /// Address and port of the peer.
     pub destination: SocketAddrV4,
     /// `open`, `held` (the aid repairs a loss), `disconnected` or `resuming`.
-    pub state: String,
+    #[serde(with = "flow_state")]
+    #[schemars(with = "String")]
+    pub state: FlowState,
     /// Name of its aid.
     pub aid: String,
     /// State of its aid.
@@ -151,7 +170,7 @@ impl From<FlowStatus> for Flow {
         Self {
             source: end(flow.key.source),
             destination: end(flow.key.destination),
-            state: flow.state.to_owned(),
+            state: flow.state,
             aid: flow.aid.to_owned(),
             aid_state: flow.aid_state.to_owned(),
             refused: flow.refused,
@@ -224,10 +243,10 @@ impl Document {
         ] {
             metric("gauge", name, help, &one(bytes as f64));
         }
-        let flows: Vec<_> = ["open", "held", "disconnected", "resuming"]
+        let flows: Vec<_> = FlowState::ALL
             .map(|state| {
                 let flows = self.flows.iter().filter(|flow| flow.state == state).count();
-                (format!("{{state=\"{state}\"}}"), flows as f64)
+                (format!("{{state=\"{}\"}}", state.name()), flows as f64)
             })
             .into();
         metric("gauge", "flows", "Connections handled, by state.", &flows);
@@ -277,7 +296,7 @@ mod test {
         let flow = Flow {
             source: end,
             destination: end,
-            state: "open".to_owned(),
+            state: FlowState::Open,
             aid: "carry".to_owned(),
             aid_state: "open".to_owned(),
             refused: 0,

@@ -3,6 +3,8 @@
 use std::io::{ErrorKind, Write};
 use std::time::Duration;
 
+use driftway_shim::FlowState;
+
 use super::args::StatusArgs;
 use super::document::{Document, Flow};
 use super::{serve, socket_path};
@@ -102,7 +104,10 @@ fn row(flow: &Flow) -> Vec<String> {
     vec![
         flow.destination.to_string(),
         flow.source.port().to_string(),
-        if flow.state == "disconnected" { "no path".to_owned() } else { flow.state.clone() },
+        match flow.state {
+            FlowState::Disconnected => "no path".to_owned(),
+            state => state.name().to_owned(),
+        },
         kernel.map_or("–".to_owned(), |kernel| kernel.cwnd.to_string()),
         seconds(kernel.map(|kernel| kernel.rto_s)),
         value("_bytes", flow.stored_bytes as f64),
@@ -132,7 +137,7 @@ mod test {
         let flow = Flow {
             source: "192.168.100.100:54321".parse().unwrap(),
             destination: "192.168.100.200:54321".parse().unwrap(),
-            state: "disconnected".to_owned(),
+            state: FlowState::Disconnected,
             aid: "carry".to_owned(),
             aid_state: "disconnected".to_owned(),
             refused: 0,

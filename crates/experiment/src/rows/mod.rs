@@ -168,7 +168,7 @@ fn flow_columns(flows: &[(usize, &FlowResult)]) -> Vec<Column> {
         int(&|flow| flow.source.into()),
         int(&|flow| flow.destination.into()),
         text(&|flow| flow.tcp.clone()),
-        text(&|flow| Some(flow.aid.clone())),
+        text(&|flow| Some(flow.aid.clone().unwrap_or_else(|| "none".to_owned()))),
         text(&|flow| Some(flow.outcome.name().to_owned())),
         float(&|flow| Some(flow.start_s)),
         float(&|flow| Some(flow.end_s)),

@@ -103,8 +103,8 @@ impl Runner<'_> {
             }
             Ok::<_, Error>(done)
         })?;
-        let of = count as u64;
+        let total = count as u64;
         let done: Option<Vec<T>> = done.into_iter().collect();
-        done.ok_or(Error::Stopped { finished: finished.load(Ordering::Relaxed), total: of })
+        done.ok_or(Error::Stopped { finished: finished.load(Ordering::Relaxed), total })
     }
 }

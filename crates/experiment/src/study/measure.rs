@@ -28,12 +28,12 @@ pub fn read_sample(measure: &Measure, scenario: &Scenario, run: &RunResult) -> S
     }
     let reading =
         FLOW_METRICS.iter().find(|(name, _)| *name == measure.metric).map(|(_, read)| read);
-    let mut at_least = false;
+    let mut is_censored = false;
     let values = measured_flows(measure, scenario).into_iter().filter_map(|flow| {
         let result = run.flows.get(flow)?;
         let value = reading.and_then(|read| read(result));
         if value.is_none() && measure.metric == COMPLETION_METRIC {
-            at_least = true;
+            is_censored = true;
             let Time(duration) = scenario.duration;
             return Some(duration.as_secs_f64() - result.start_s);
         }
@@ -49,7 +49,7 @@ pub fn read_sample(measure: &Measure, scenario: &Scenario, run: &RunResult) -> S
         FlowSelector::Least => values.into_iter().reduce(f64::min),
         FlowSelector::Most => values.into_iter().reduce(f64::max),
     };
-    Sample { value, is_censored: at_least }
+    Sample { value, is_censored }
 }
 
 /// Directions in which the true value may differ from the measured one.

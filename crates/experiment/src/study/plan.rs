@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use driftway_scenario::{Coordinate, Error as Wrong, Mobility, Scenario, TomlFile, Unit};
+use driftway_scenario::{Adhoc, Coordinate, Error as Wrong, Mobility, Scenario, TomlFile, Unit};
 
 use super::check::{self, keys};
 use super::files::Source;

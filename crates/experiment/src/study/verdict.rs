@@ -103,13 +103,13 @@ mod test {
     const MORE: Censoring = Censoring { above: true, below: false };
     const LESS: Censoring = Censoring { above: false, below: true };
 
-    fn measured(low: f64, high: f64, open: Censoring) -> Measurement {
+    fn measured(low: f64, high: f64, censoring: Censoring) -> Measurement {
         Measurement {
             mean: (low + high) / 2.0,
             ci90: Some([low, high]),
             n: 20,
             missing: 0,
-            censoring: open,
+            censoring,
         }
     }
 

@@ -126,7 +126,7 @@ struct Forwarder {
     busy_until: Instant,
     /// Arrival of the last packet to each sender: packets keep their order.
     last_arrivals: Vec<Instant>,
-    /// To the server and back: packets with the time of their arrival, in order.
+    /// Packets to the server and back, with the time of their arrival, in order.
     on_the_way: [VecDeque<(Instant, usize, Vec<u8>)>; 2],
     counts: Vec<SenderCounts>,
     record_at: VecDeque<Instant>,

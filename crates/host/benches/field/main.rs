@@ -82,7 +82,7 @@ struct Conditions {
 /// One transfer until `end`.
 struct TransferResult {
     megabytes: f64,
-    /// From each reconnection to the first data (s).
+    /// Times from each reconnection to the first data (s).
     first: Vec<f64>,
 }
 
@@ -180,7 +180,7 @@ fn cuts(runs: u64, notified: bool) {
     late::print_warning();
 }
 
-/// From the end of a cut to the first data (s), over the kernel's own routers, queues and cables.
+/// Times from the end of a cut to the first data (s), over the kernel's own routers, queues and cables.
 fn cut_by_kernel_network(lasts: u64, notified: bool, arm: Arm) -> Vec<f64> {
     let net = TwoLinkNetwork::new().expect("the requirements are met");
     let shim = arm.apply(&net.host);

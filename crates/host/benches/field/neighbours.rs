@@ -51,7 +51,7 @@ struct Case {
 /// Results over the measured interval.
 #[derive(Clone, Copy, Debug)]
 struct Shares {
-    /// Of the first host, and of the neighbour (bit/s).
+    /// Throughput of the first host, and of the neighbour (bit/s).
     own: f64,
     neighbour: f64,
     /// Fraction of packets dropped at the queue.

@@ -80,7 +80,7 @@ fn connect(
     }
 }
 
-/// By the number of the connection.
+/// The result of each connection, by its number.
 pub type Received = Vec<(u64, io::Result<StreamDigest>)>;
 
 pub fn listen(far: &Namespace, at: SocketAddrV4) -> io::Result<Socket> {

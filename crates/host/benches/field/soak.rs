@@ -264,7 +264,7 @@ fn again_and_again(
     kept
 }
 
-/// Over an emulated path.
+/// Transfers over an emulated path.
 fn emulated(
     link: &str,
     faults: &str,
@@ -355,7 +355,7 @@ fn everything(bytes: u64) -> Outcome {
     replaced(bytes, ANY_ORDER, true)
 }
 
-/// Over a path that duplicates packets and flips bits, besides losses and reordering.
+/// Transfers over a path that duplicates packets and flips bits, besides losses and reordering.
 fn damage(bytes: u64) -> Outcome {
     let crossing = ReorderingLink::start().expect("the requirements are met");
     let [near, _] = crossing.ends();
@@ -369,7 +369,7 @@ fn damage(bytes: u64) -> Outcome {
     outcome
 }
 
-/// Over a veth pair whose cable is unplugged for a second and a half at a time. The kernel takes up
+/// Transfers over a veth pair whose cable is unplugged for a second and a half at a time. The kernel takes up
 /// to a second to report it.
 fn flapping(bytes: u64, shim_at: PathEnd, settings: &ShimSettings) -> Outcome {
     let ends = pair(false).expect("the requirements are met");

@@ -48,7 +48,7 @@ pub struct KernelCounts {
 /// Counters of the network.
 #[derive(Clone, Debug, Default)]
 pub struct EmulationCounts {
-    /// By the kernel at which packets entered, in the order of the nodes given.
+    /// Counts by the kernel at which packets entered, in the order of the nodes given.
     pub by_kernel: Vec<KernelCounts>,
     /// Losses by reason, of packets that entered at a kernel or were answers of routers, before a copy
     /// of them arrived.

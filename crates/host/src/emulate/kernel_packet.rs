@@ -4,6 +4,7 @@ use driftway_base::Ecn;
 use driftway_net::OPAQUE_STREAM;
 use driftway_wire::{
     Body, DecodeError, IPV4_HEADER_LEN, IcmpMessage, IpHeader, Packet, Payload, UdpDatagram,
+    edit_header,
 };
 
 /// Payload stream of kernels' packets, whose offset is the packet's number.
@@ -13,6 +14,8 @@ pub const KERNEL_STREAM: u32 = OPAQUE_STREAM - 1;
 const UDP: u8 = 17;
 /// UDP header (bytes).
 const UDP_HEADER_LEN: u32 = 8;
+/// Offset of the checksum in an IPv4 header.
+const IP_CHECKSUM: usize = 10;
 
 /// A packet of a kernel, not yet numbered.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,21 +99,9 @@ fn payload_mut(body: &mut Body) -> Option<&mut Payload> {
 /// Writes the fields that a network changes into the IPv4 header of `packet`, and updates the
 /// checksum.
 pub fn rewrite(packet: &mut [u8], ttl: u8, ecn: Ecn) {
-    let [version, tos, _, _, _, _, _, _, old_ttl, protocol, high, low, ..] = packet else { return };
-    let new_tos = *tos & 0xfc | ecn.bits();
-    let word = |first: u8, second: u8| u32::from(u16::from_be_bytes([first, second]));
-    // RFC 1624 §3: HC' = ~(~HC + ~m + m'), for each changed 16-bit word m.
-    let mut sum = word(*high, *low) ^ 0xffff;
-    for (old, new) in [
-        (word(*version, *tos), word(*version, new_tos)),
-        (word(*old_ttl, *protocol), word(ttl, *protocol)),
-    ] {
-        sum += (old ^ 0xffff) + new;
-    }
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
-    (*tos, *old_ttl) = (new_tos, ttl);
-    [*high, *low] = (!(sum as u16)).to_be_bytes();
+    let Some(tos) = packet.get(1).copied() else { return };
+    edit_header(packet, 1, &[tos & 0xfc | ecn.bits()], IP_CHECKSUM);
+    edit_header(packet, 8, &[ttl], IP_CHECKSUM);
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use driftway_base::Duration;
 
 /// Buckets per power of two.
 const BUCKETS_PER_OCTAVE: u32 = 16;
-/// Below this, each nanosecond has its own bucket.
+/// The lateness below which each nanosecond has its own bucket.
 const EXACT: u64 = BUCKETS_PER_OCTAVE as u64;
 const BUCKETS: usize = 61 * BUCKETS_PER_OCTAVE as usize;
 

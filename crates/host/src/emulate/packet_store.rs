@@ -93,27 +93,27 @@ impl PacketStore {
 
     /// Returns a packet that is delivered; `None` if it is unknown.
     pub fn deliver(&mut self, now: Instant, number: u64) -> Option<StoredPacket> {
-        let mut buffer =
+        let mut bytes =
             if self.keeps_copies { self.spare.pop().unwrap_or_default() } else { Vec::new() };
         let keeps_copies = self.keeps_copies;
         let Some(slot) = self.slot(number) else {
-            self.give_back(buffer);
+            self.give_back(bytes);
             return None;
         };
         let (from, is_first) = (slot.from, slot.state != State::Delivered);
         let has_ended = slot.state != State::InTransit;
         slot.state = State::Delivered;
         if keeps_copies {
-            buffer.clear();
-            buffer.extend_from_slice(&slot.bytes);
+            bytes.clear();
+            bytes.extend_from_slice(&slot.bytes);
             if !has_ended {
                 self.on_end(now, number);
             }
         } else {
-            buffer = std::mem::take(&mut slot.bytes);
+            bytes = std::mem::take(&mut slot.bytes);
             self.discard(number);
         }
-        Some(StoredPacket { from, is_first, bytes: buffer })
+        Some(StoredPacket { from, is_first, bytes })
     }
 
     /// Handles the drop of a packet; returns true if it is known, and no copy of it has ended.

@@ -9,8 +9,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use driftway_base::{Duration, Endpoint, FlowKey, Instant, Ipv4Addr, Seq};
-use driftway_wire::{Body, Packet, TcpFlags, TcpSegment};
+use driftway_base::{Duration, FlowKey, Instant, Seq};
+use driftway_shim::{complete_checksums, parse_headers};
+use driftway_wire::{TcpFlags, edit_header};
 
 /// Packet priority of a carrier acknowledgment between the two hooks: this tag in the upper half,
 /// the index of its slot in the lower.
@@ -119,14 +120,15 @@ impl CarrierAcks {
         &mut self,
         packet: &[u8],
         priority: u32,
-        said: impl Fn(FlowKey) -> Option<(Seq, u16)>,
+        last_ack_and_window: impl Fn(FlowKey) -> Option<(Seq, u16)>,
     ) -> Option<u32> {
         if self.pending.is_empty() {
             return None;
         }
-        let (flow, segment) = decode_segment(packet)?;
+        let segment = parse_headers(packet)?;
+        let flow = segment.flow;
         let ends = TcpFlags::SYN.with(TcpFlags::FIN).with(TcpFlags::RST);
-        if segment.payload.len > 0 || segment.flags.intersects(ends) {
+        if segment.payload_len > 0 || segment.flags.intersects(ends) {
             return None;
         }
         let waiting = self.pending.get_mut(&flow)?;
@@ -135,20 +137,21 @@ impl CarrierAcks {
             return None;
         }
         self.full_flows -= usize::from(waiting.len() == PENDING_MAX);
-        let cargo = waiting.pop_front();
+        let pending = waiting.pop_front();
         if waiting.is_empty() {
             self.pending.remove(&flow);
         }
         let (seq, ack) = (segment.seq, segment.ack);
-        let repeats = said(flow) == Some((ack, segment.window));
-        let loaded = cargo.map(|cargo| CarrierAck {
+        let is_duplicate = last_ack_and_window(flow) == Some((ack, segment.window));
+        let id = identification(packet).unwrap_or_default();
+        let loaded = pending.map(|pending| CarrierAck {
             flow,
-            pending: cargo,
+            pending,
             seq,
             ack,
             priority,
-            id: identification(packet).unwrap_or_default(),
-            is_duplicate: repeats,
+            id,
+            is_duplicate,
         });
         match self.in_transit.get_mut(index) {
             Some(place) => *place = loaded,
@@ -176,16 +179,18 @@ impl CarrierAcks {
             return ExitAction::NotACarrier;
         };
         self.free_slot(index);
-        let CarrierAck { flow, pending: cargo, seq, ack, id, is_duplicate: repeats, .. } = loaded;
+        let CarrierAck { flow, pending, seq, ack, id, is_duplicate, .. } = loaded;
         // One that a rule has set since is kept.
         let priority = if is_tagged { loaded.priority } else { present };
-        self.packets.remove(&cargo.number);
+        self.packets.remove(&pending.number);
         // If something between the hooks renumbers the connection, the stored numbers differ; and
         // the index of a late carrier acknowledgment may have been reused.
-        let same = decode_segment(packet)
-            .is_some_and(|(_, carrier)| (carrier.seq, carrier.ack) == (seq, ack));
-        match cargo.packet {
-            None if same => ExitAction::RouteObserved(flow, (!repeats).then_some((priority, id))),
+        let same =
+            parse_headers(packet).is_some_and(|carrier| (carrier.seq, carrier.ack) == (seq, ack));
+        match pending.packet {
+            None if same => {
+                ExitAction::RouteObserved(flow, (!is_duplicate).then_some((priority, id)))
+            }
             None => ExitAction::PassUnchanged(priority, id),
             Some(wanted) => {
                 let keeps = withholds(flow);
@@ -202,7 +207,7 @@ impl CarrierAcks {
     /// The slot of a packet that a rule has given another priority.
     fn find_in_transit(&self, packet: &[u8]) -> Option<usize> {
         identification(packet).filter(|id| *id == CARRIER_ID)?;
-        let (_, carrier) = decode_segment(packet)?;
+        let carrier = parse_headers(packet)?;
         let numbers = (carrier.seq, carrier.ack);
         let is_it = |loaded: &CarrierAck| (loaded.seq, loaded.ack) == numbers;
         // Acknowledgments with the same numbers leave in their order.
@@ -230,7 +235,7 @@ impl CarrierAcks {
     pub fn cancel_route_queries(&mut self, flow: FlowKey) {
         if let Some(waiting) = self.pending.get_mut(&flow) {
             let before = waiting.len();
-            waiting.retain(|cargo| cargo.packet.is_some());
+            waiting.retain(|pending| pending.packet.is_some());
             let (full, len) = (before >= PENDING_MAX, waiting.len());
             self.full_flows -= usize::from(full && len < PENDING_MAX);
             if len == 0 {
@@ -249,7 +254,8 @@ impl CarrierAcks {
         let mut flows: BTreeMap<FlowKey, bool> = late.map(|(_, (_, flow))| (*flow, true)).collect();
         for (flow, taken) in &mut flows {
             let waits = self.pending.get(flow).into_iter().flatten();
-            *taken = !waits.map(|cargo| cargo.number).any(|number| (1..=*last).contains(&number));
+            *taken =
+                !waits.map(|pending| pending.number).any(|number| (1..=*last).contains(&number));
         }
         for flow in flows.keys() {
             if let Some(waits) = self.pending.remove(flow) {
@@ -271,52 +277,14 @@ impl CarrierAcks {
     }
 }
 
-/// Flow and segment of an IPv4 packet with TCP.
-fn decode_segment(packet: &[u8]) -> Option<(FlowKey, TcpSegment)> {
-    let decoded = Packet::decode(packet).ok()?.packet;
-    let Body::Tcp(segment) = decoded.body else { return None };
-    let source = Endpoint::new(decoded.ip.source, segment.source_port);
-    let destination = Endpoint::new(decoded.ip.destination, segment.destination_port);
-    Some((FlowKey { source, destination }, segment))
-}
-
-/// Flow of an IPv4 packet with TCP, without full decoding.
-pub fn flow_of(packet: &[u8]) -> Option<FlowKey> {
-    let tcp = header_len(packet)?;
-    let address = |at: usize| Some(Ipv4Addr::from(*packet.get(at..)?.first_chunk()?));
-    let port = |at: usize| Some(u16::from_be_bytes(*packet.get(at..)?.first_chunk()?));
-    let source = Endpoint::new(address(12)?, port(tcp)?);
-    let destination = Endpoint::new(address(16)?, port(tcp + 2)?);
-    Some(FlowKey { source, destination })
-}
-
-/// Sequence number of an IPv4 packet with TCP, without full decoding.
-pub fn sequence_number(packet: &[u8]) -> Option<Seq> {
-    let at = header_len(packet)? + 4;
-    Some(Seq(u32::from_be_bytes(*packet.get(at..)?.first_chunk()?)))
-}
-
 /// IP identification of a packet.
 fn identification(packet: &[u8]) -> Option<u16> {
     Some(u16::from_be_bytes(*packet.get(4..)?.first_chunk()?))
 }
 
-/// Sets the IP identification of a packet, and the header's checksum (RFC 1624).
+/// Sets the IP identification of a packet, and the header's checksum.
 pub fn set_identification(packet: &mut [u8], id: u16) {
-    let Some(before) = identification(packet) else { return };
-    let Some(old) = packet.get(10..12).and_then(|bytes| bytes.first_chunk()) else { return };
-    let new = checksum(u64::from(!u16::from_be_bytes(*old)) + u64::from(!before) + u64::from(id));
-    if let Some(place) = packet.get_mut(4..6) {
-        place.copy_from_slice(&id.to_be_bytes());
-    }
-    if let Some(place) = packet.get_mut(10..12) {
-        place.copy_from_slice(&new);
-    }
-}
-
-fn header_len(packet: &[u8]) -> Option<usize> {
-    let len = usize::from(packet.first()? & 0xf) * 4;
-    (len >= 20 && packet.len() >= len + 20).then_some(len)
+    edit_header(packet, 4, &id.to_be_bytes(), 10);
 }
 
 /// `carrier` with the segment of `wanted`: IP header, addresses and ports are the carrier's. If the
@@ -324,47 +292,27 @@ fn header_len(packet: &[u8]) -> Option<usize> {
 /// its own.
 fn substitute_segment(carrier: &[u8], wanted: &[u8], keeps_ack: bool) -> Option<Vec<u8>> {
     const ECN: u8 = 0b11;
-    let (tcp, segment) = (header_len(carrier)?, wanted.get(header_len(wanted)?..)?);
+    let tcp = parse_headers(carrier)?.tcp_offset();
+    let headers = parse_headers(wanted)?;
+    let segment = wanted.get(headers.tcp_offset()..)?;
     let mut bytes = [carrier.get(..tcp)?, segment].concat();
     let total = u16::try_from(bytes.len()).ok()?;
     bytes.get_mut(tcp..tcp + 4)?.copy_from_slice(carrier.get(tcp..tcp + 4)?);
-    let has_data = segment.len() > usize::from(segment.get(12)? >> 4) * 4;
-    if has_data && !keeps_ack {
+    if headers.payload_len > 0 && !keeps_ack {
         bytes.get_mut(tcp + 8..tcp + 12)?.copy_from_slice(carrier.get(tcp + 8..tcp + 12)?);
         bytes.get_mut(tcp + 14..tcp + 16)?.copy_from_slice(carrier.get(tcp + 14..tcp + 16)?);
     }
     bytes.get_mut(2..4)?.copy_from_slice(&total.to_be_bytes());
     bytes[1] = carrier.get(1)? & !ECN | wanted.get(1)? & ECN;
-    bytes.get_mut(10..12)?.fill(0);
-    let header = checksum(sum(bytes.get(..tcp)?));
-    bytes.get_mut(10..12)?.copy_from_slice(&header);
-    bytes.get_mut(tcp + 16..tcp + 18)?.fill(0);
-    let body = bytes.get(tcp..)?;
-    let pseudo = sum(bytes.get(12..20)?) + u64::from(bytes[9]) + body.len() as u64;
-    let segment = checksum(pseudo + sum(body));
-    bytes.get_mut(tcp + 16..tcp + 18)?.copy_from_slice(&segment);
+    complete_checksums(&mut bytes)?;
     Some(bytes)
-}
-
-/// RFC 1071.
-fn sum(bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<2>();
-    let last = rest.first().map_or(0, |byte| u64::from(*byte) << 8);
-    words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum::<u64>() + last
-}
-
-fn checksum(mut sum: u64) -> [u8; 2] {
-    while sum > 0xffff {
-        sum = (sum >> 16) + (sum & 0xffff);
-    }
-    (!(sum as u16)).to_be_bytes()
 }
 
 #[cfg(test)]
 mod test {
     use super::*;
-    use driftway_base::Ecn;
-    use driftway_wire::{IpHeader, Payload, TcpOptions, Timestamps};
+    use driftway_base::{Ecn, Endpoint, Ipv4Addr};
+    use driftway_wire::{Body, IpHeader, Packet, Payload, TcpOptions, TcpSegment, Timestamps};
 
     const HERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 1), 4000);
     const THERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 2), 80);
@@ -492,7 +440,8 @@ mod test {
         let ExitAction::Substitute(bytes, ..) = carriers.on_postrouting(&data, tag, latest) else {
             panic!("it leaves")
         };
-        let (_, segment) = decode_segment(&bytes).unwrap();
+        // Decoding verifies both checksums.
+        let Body::Tcp(segment) = Packet::decode(&bytes).unwrap().packet.body else { panic!() };
         assert_eq!((segment.seq, segment.ack, segment.payload.len), (Seq(1000), Seq(5), 33));
         // Unless an aid withholds that.
         carriers.enqueue(ms(0), FLOW, Some(&stored));
@@ -501,7 +450,8 @@ mod test {
         else {
             panic!("it leaves")
         };
-        let (_, segment) = decode_segment(&bytes).unwrap();
+        // Decoding verifies both checksums.
+        let Body::Tcp(segment) = Packet::decode(&bytes).unwrap().packet.body else { panic!() };
         assert_eq!((segment.seq, segment.ack, segment.payload.len), (Seq(1000), Seq(4), 33));
     }
 
@@ -571,11 +521,10 @@ mod test {
         for end in 0..whole.len() {
             let short = &whole[..end];
             let _ = (
-                flow_of(short),
                 substitute_segment(short, &whole, false),
                 substitute_segment(&whole, short, false),
             );
         }
-        assert_eq!(flow_of(&whole), Some(FLOW));
+        assert!(substitute_segment(&whole, &whole, false).is_some());
     }
 }

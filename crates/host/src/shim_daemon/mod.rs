@@ -34,6 +34,7 @@ use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use driftway_base::{Duration, FlowKey, Instant, Signal, SignalKind};
 use driftway_shim::{
     Config, Counts, FlowStatus, PacketAction, PacketDestination, Shim, complete_checksums,
+    parse_headers,
 };
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -49,7 +50,7 @@ pub use privileges::{
 pub use unseen::UnseenCounts;
 
 use crate::RealClock;
-use carrier_acks::{CARRIER_ID, CarrierAcks, ExitAction, flow_of, set_identification};
+use carrier_acks::{CARRIER_ID, CarrierAcks, ExitAction, set_identification};
 use counters::counters;
 use dead_man_switch::DeadManSwitch;
 use inject::Injector;
@@ -74,8 +75,6 @@ const COPIES_MAX: usize = 4096;
 const COPIES_INTERVAL: Duration = Duration::from_millis(10);
 /// Maximum time for which a status request waits for an answer.
 const ANSWER_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(1);
-/// Maximum length of IP and TCP headers (bytes): only these are ever edited.
-const MAX_HEADERS_LEN: usize = 120;
 
 /// Time for which an orderly shutdown waits for withheld packets to leave.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(100);
@@ -200,16 +199,16 @@ impl ShimDaemon {
     pub fn start_with_shim(interfaces: &[String], shim: Shim) -> io::Result<Self> {
         let queue = NfQueue::open()?;
         let injector = Injector::open()?;
-        let links = RouteMonitor::watch()?;
+        let routes = RouteMonitor::watch()?;
         let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
-        let (asks, questions) = mpsc::channel();
-        let mut alive = DeadManSwitch::open()?;
+        let (status_requests, requests) = mpsc::channel();
+        let mut dead_man_switch = DeadManSwitch::open()?;
         let passed_by = NfLog::open()
             .inspect_err(|error| warn!(%error, "connections are intercepted from their beginning"))
             .ok();
         let rules = Rules::install(interfaces, passed_by.is_some())?;
         let clock = RealClock::start();
-        alive.renew(clock.now())?;
+        dead_man_switch.renew(clock.now())?;
         Ok(Self {
             rules,
             queue,
@@ -219,8 +218,8 @@ impl ShimDaemon {
             carrier_acks: CarrierAcks::default(),
             missing_carriers: BTreeMap::new(),
             parked: ParkedPackets::default(),
-            routes: links,
-            dead_man_switch: alive,
+            routes,
+            dead_man_switch,
             heartbeat: Box::new(|| {}),
             shim,
             clock,
@@ -228,8 +227,8 @@ impl ShimDaemon {
             fragments_at_start: FragmentCounts::read()?,
             unseen: UnseenCounts::default(),
             log: PathLog::default(),
-            requests: questions,
-            status_handle: StatusHandle { requests: asks, wake: Arc::new(wake) },
+            requests,
+            status_handle: StatusHandle { requests: status_requests, wake: Arc::new(wake) },
             poll_buffer: Vec::new(),
             turn_left: SENT_PER_TURN,
         })
@@ -381,11 +380,11 @@ impl ShimDaemon {
             set_identification(packet, CARRIER_ID);
             return self.queue.accept_modified_with_priority(waiting, tag);
         }
-        let headers = headers(packet);
         let dead = self.routes.has_unroutable()
             && flow_of(packet).is_some_and(|flow| self.routes.is_unroutable(flow));
         let disposition = self.shim.on_outgoing(self.clock.now(), packet);
-        if let (true, PacketAction::Pass, Some(flow)) = (dead, disposition, flow_of(packet)) {
+        let passes = matches!(disposition, PacketAction::Pass | PacketAction::Edited);
+        if let (true, true, Some(flow)) = (dead, passes, flow_of(packet)) {
             self.counts.unsent += 1;
             self.parked.park(flow, packet);
             self.routes.review(flow);
@@ -396,7 +395,7 @@ impl ShimDaemon {
             {
                 self.routes.on_routed(flow, waiting.out_interface);
             }
-            self.apply_disposition(waiting, disposition, headers)?;
+            self.apply_disposition(waiting, disposition)?;
         }
         Ok(())
     }
@@ -407,14 +406,14 @@ impl ShimDaemon {
         let packet = self.queue.bytes(waiting);
         let dead = self.routes.has_unroutable()
             && flow_of(packet).is_some_and(|flow| self.routes.is_unroutable(flow));
-        let (disposition, is_edited) = self.shim.on_outgoing_large(self.clock.now(), packet);
+        let disposition = self.shim.on_outgoing_large(self.clock.now(), packet);
         match disposition {
             // Its segments are stored. It cannot be parked, because it is longer than the MTU.
-            PacketAction::Pass if dead => {
+            PacketAction::Pass | PacketAction::Edited if dead => {
                 self.counts.unsent += 1;
                 self.queue.drop(waiting);
             }
-            PacketAction::Pass if is_edited => {
+            PacketAction::Edited => {
                 self.counts.modified += 1;
                 complete_checksums(self.queue.bytes(waiting));
                 self.queue.accept_modified(waiting)?;
@@ -428,20 +427,18 @@ impl ShimDaemon {
     fn on_incoming(&mut self, waiting: QueuedPacket) -> io::Result<()> {
         self.counts.incoming += 1;
         let packet = self.queue.bytes(waiting);
-        let headers = headers(packet);
         let disposition = self.shim.on_incoming(self.clock.now(), packet);
-        self.apply_disposition(waiting, disposition, headers)
+        self.apply_disposition(waiting, disposition)
     }
 
-    /// Applies the shim's disposition to a packet whose headers were `before`.
+    /// Applies the shim's disposition to a packet.
     fn apply_disposition(
         &mut self,
         waiting: QueuedPacket,
         disposition: PacketAction,
-        before: [u8; MAX_HEADERS_LEN],
     ) -> io::Result<()> {
         match disposition {
-            PacketAction::Pass if headers(self.queue.bytes(waiting)) != before => {
+            PacketAction::Edited => {
                 self.counts.modified += 1;
                 self.queue.accept_modified(waiting)?;
             }
@@ -632,8 +629,8 @@ impl ShimDaemon {
 
     /// Waits for packets, timers, route events, status requests or the end.
     fn wait(&self, more: bool, stop: BorrowedFd<'_>) -> io::Result<WakeReasons> {
-        let (asked, judge) = (self.status_handle.wake.as_fd(), self.routes.results_fd());
-        let fds = [self.queue.as_fd(), self.routes.as_fd(), asked, stop, judge];
+        let (request, results) = (self.status_handle.wake.as_fd(), self.routes.results_fd());
+        let fds = [self.queue.as_fd(), self.routes.as_fd(), request, stop, results];
         let mut watched = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
         let wanted = [
             self.shim.next_timeout(),
@@ -648,8 +645,8 @@ impl ShimDaemon {
             Err(errno) => return Err(errno.into()),
             Ok(_) => {}
         }
-        let [_, route_event, asked, stop, _] = watched.map(|fd| fd.any().unwrap_or(true));
-        Ok(WakeReasons { route_event, status_request: asked, stop })
+        let [_, route_event, status_request, stop, _] = watched.map(|fd| fd.any().unwrap_or(true));
+        Ok(WakeReasons { route_event, status_request, stop })
     }
 }
 
@@ -668,11 +665,9 @@ fn to_timespec(span: Duration) -> TimeSpec {
     TimeSpec::from_duration(std::time::Duration::from_nanos(span.as_nanos()))
 }
 
-/// The headers of a packet, zero-padded.
-fn headers(packet: &[u8]) -> [u8; MAX_HEADERS_LEN] {
-    let mut headers = [0; MAX_HEADERS_LEN];
-    headers.iter_mut().zip(packet).for_each(|(to, from)| *to = *from);
-    headers
+/// The flow of a packet with TCP.
+fn flow_of(packet: &[u8]) -> Option<FlowKey> {
+    parse_headers(packet).map(|segment| segment.flow)
 }
 
 /// Reasons for a wake-up besides packets and timers.

@@ -259,13 +259,13 @@ fn parse_packet(bytes: &[u8]) -> Option<QueuedPacket> {
     if message.kind != PACKET {
         return None;
     }
-    let (mut header, mut payload, mut leaves_by, mut priority) = (None, None, 0, 0);
+    let (mut header, mut payload, mut out_interface, mut priority) = (None, None, 0, 0);
     let mut info = 0;
     for (kind, value) in message.attributes() {
         match kind {
             // struct nfqnl_msg_packet_hdr: id, protocol, hook.
             1 => header = Some((u32::from_be_bytes(*value.first_chunk()?), *value.get(6)?)),
-            6 => leaves_by = u32::from_be_bytes(*value.first_chunk()?),
+            6 => out_interface = u32::from_be_bytes(*value.first_chunk()?),
             PACKET_INFO => info = u32::from_be_bytes(*value.first_chunk()?),
             PRIORITY => priority = u32::from_be_bytes(*value.first_chunk()?),
             10 => {
@@ -280,7 +280,7 @@ fn parse_packet(bytes: &[u8]) -> Option<QueuedPacket> {
         id,
         hook,
         priority,
-        out_interface: leaves_by,
+        out_interface,
         has_partial_checksum: info & CHECKSUM_NOT_READY != 0,
         is_large: info & IS_GSO != 0,
         start,

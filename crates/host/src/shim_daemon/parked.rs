@@ -8,8 +8,7 @@
 use std::collections::BTreeMap;
 
 use driftway_base::FlowKey;
-
-use super::carrier_acks::sequence_number;
+use driftway_shim::parse_headers;
 
 /// The newest packet of each unroutable flow.
 #[derive(Debug, Default)]
@@ -26,8 +25,8 @@ impl ParkedPackets {
     /// Records that the shim sends a packet of this flow; one with the same sequence number
     /// replaces the parked one.
     pub fn on_sent(&mut self, flow: FlowKey, packet: &[u8]) {
-        let kept = self.0.get(&flow);
-        if kept.is_some_and(|kept| sequence_number(kept) == sequence_number(packet)) {
+        let seq = |packet| parse_headers(packet).map(|segment| segment.seq);
+        if self.0.get(&flow).is_some_and(|parked| seq(parked) == seq(packet)) {
             self.0.remove(&flow);
         }
     }
@@ -48,10 +47,11 @@ mod test {
         FlowKey { source: end(port), destination: end(80) }
     }
 
-    /// Headers of a packet with this sequence number.
-    fn packet(seq: u8, len: usize) -> Vec<u8> {
-        let mut bytes = vec![0; len];
-        (bytes[0], bytes[27]) = (0x45, seq);
+    /// A packet of `len` bytes with this sequence number, with headers without options.
+    fn packet(seq: u8, len: u8) -> Vec<u8> {
+        let mut bytes = vec![0; len.into()];
+        (bytes[0], bytes[3], bytes[9]) = (0x45, len, 6);
+        (bytes[27], bytes[32]) = (seq, 0x50);
         bytes
     }
 

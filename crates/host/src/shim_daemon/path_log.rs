@@ -1,7 +1,7 @@
 //! Log of outages: one line for all flows together, because a link that fails interrupts all of them.
 
 use driftway_base::{Duration, FlowKey, Instant};
-use driftway_shim::{Counts, Shim};
+use driftway_shim::{Counts, FlowState, Shim};
 use tracing::{Level, debug, enabled, info};
 
 /// Time for which changes are collected.
@@ -19,7 +19,7 @@ pub struct PathLog {
     logged: (u64, u64),
     seen: (u64, u64),
     /// States at the last change, for the names of flows.
-    states: Vec<(FlowKey, &'static str)>,
+    states: Vec<(FlowKey, FlowState)>,
 }
 
 impl PathLog {
@@ -71,17 +71,17 @@ impl PathLog {
         let before = std::mem::replace(&mut self.states, states);
         for flow in shim.flows() {
             let place = before.binary_search_by_key(&flow.key, |(key, _)| *key);
-            let was = place.map_or("open", |place| before[place].1);
+            let was = place.map_or(FlowState::Open, |place| before[place].1);
             let ends = format_flow(flow.key);
             let (stored_bytes, state) = (flow.stored_bytes, flow.state);
             match (was, state) {
-                ("open", "open") => {}
-                (_, "open") => {
+                (FlowState::Open, FlowState::Open) => {}
+                (_, FlowState::Open) => {
                     let resumed = flow.time_to_resume.map(Duration::as_secs_f64);
                     debug!(flow = %ends, survived = flow.survived, resumed_s = resumed, "resumed");
                 }
-                ("open", _) => debug!(flow = %ends, stored_bytes, "no path"),
-                _ => debug!(flow = %ends, stored_bytes, state, "still no path"),
+                (FlowState::Open, _) => debug!(flow = %ends, stored_bytes, "no path"),
+                _ => debug!(flow = %ends, stored_bytes, state = state.name(), "still no path"),
             }
         }
     }

@@ -59,8 +59,8 @@ impl RouteChecker {
     pub fn new() -> io::Result<Self> {
         let ready = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
         let ready = Arc::new(ready);
-        let (questions, asked) = channel::<ObservedInterfaces>();
-        let (answer, answers) = channel();
+        let (requests, asked) = channel::<ObservedInterfaces>();
+        let (answer, results) = channel();
         let wake = Arc::clone(&ready);
         let waits = move || {
             for seen in asked {
@@ -74,7 +74,7 @@ impl RouteChecker {
                 }
             }
         };
-        Ok(Self { requests: questions, results: answers, ready, worker: Some(Box::new(waits)) })
+        Ok(Self { requests, results, ready, worker: Some(Box::new(waits)) })
     }
 
     /// Starts a check. Its results are in the order of the flows.

@@ -84,15 +84,15 @@ impl RouteMonitor {
     /// # Errors
     /// Any error of the kernel.
     pub fn watch() -> io::Result<Self> {
-        let mut socket = Socket::new(NETLINK_ROUTE)?;
-        socket.bind_auto()?;
-        socket.set_non_blocking(true)?;
-        setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER)?;
+        let mut rtnetlink = Socket::new(NETLINK_ROUTE)?;
+        rtnetlink.bind_auto()?;
+        rtnetlink.set_non_blocking(true)?;
+        setsockopt(&rtnetlink, RcvBufForce, &RECEIVE_BUFFER)?;
         for group in MULTICAST_GROUPS {
-            socket.add_membership(group)?;
+            rtnetlink.add_membership(group)?;
         }
         Ok(Self {
-            rtnetlink: socket,
+            rtnetlink,
             changes: RouteChanges::default(),
             interfaces: BTreeMap::new(),
             unroutable: BTreeSet::new(),

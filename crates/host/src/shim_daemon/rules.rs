@@ -18,7 +18,7 @@ const TABLE: &str = "driftway";
 /// Chains with hooks and priorities: outgoing packets before connection tracking (-200) and address
 /// translation, incoming ones after them, so that addresses are those of the local TCP.
 const CHAINS: [ChainSpec; 2] = [("output", HOOK_LOCAL_OUT, -300), ("input", HOOK_LOCAL_IN, 225)];
-/// After everything that decides on a packet's route, or changes it (address translation: 100).
+/// The last chain, after everything that decides on a packet's route, or changes it (address translation: 100).
 const EXIT: ChainSpec = ("exit", HOOK_POST_ROUTING, i32::MAX - 1);
 type ChainSpec = (&'static str, u8, i32);
 

@@ -58,7 +58,7 @@ counters! {
 }
 
 impl UnseenCounts {
-    /// From counters of rules, and the kernel's fragment counters since `before`.
+    /// Counts from counters of rules, and the kernel's fragment counters since `before`.
     pub fn since_start(
         counts: &[(String, u64)],
         before: FragmentCounts,

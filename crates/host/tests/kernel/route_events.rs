@@ -1,5 +1,6 @@
 //! Changes of routes and links on a host with many connections: no one waits for the shim's reviews.
 
+use driftway_shim::FlowState;
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -83,6 +84,6 @@ fn a_failed_link_is_noticed_by_all_its_flows() {
     }
     nap(300);
     let last = shim.stop();
-    assert!(last.flows.iter().all(|flow| flow.state == "open"), "{:?}", last.counts);
+    assert!(last.flows.iter().all(|flow| flow.state == FlowState::Open), "{:?}", last.counts);
     assert_eq!(last.counts.no_carrier, 0, "{:?}", last.counts);
 }

@@ -1,5 +1,6 @@
 //! The shim below this kernel's TCP, over paths of the simulator.
 
+use driftway_shim::FlowState;
 use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6, TcpStream, UdpSocket};
 use std::thread;
 
@@ -214,18 +215,18 @@ fn restored_link(offload: bool) {
     let transfer = Transfer::between([&near, &far], to, clock, "cubic", until);
     let nap = |span: Duration| thread::sleep(std::time::Duration::from_nanos(span.as_nanos()));
     // A new cable takes up to a second until it has a carrier.
-    let flows = |shim: &RunningShim, state: &str| {
+    let flows = |shim: &RunningShim, state: FlowState| {
         let seen = (0..300).any(|_| {
             nap(millis(10));
             shim.snapshot().flows.iter().any(|flow| flow.state == state && flow.srtt.is_some())
         });
-        assert!(seen, "{state}: {:?}", shim.snapshot());
+        assert!(seen, "{state:?}: {:?}", shim.snapshot());
     };
-    flows(&shim, "open");
+    flows(&shim, FlowState::Open);
     nap(millis(300));
     far.run(|| plug(false)).unwrap().unwrap();
     // The kernel may take up to a second to report its loss.
-    flows(&shim, "disconnected");
+    flows(&shim, FlowState::Disconnected);
     // By now plain TCP would wait for longer than is allowed below.
     nap(secs(2));
     far.run(|| plug(true)).unwrap().unwrap();

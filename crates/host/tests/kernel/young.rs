@@ -1,5 +1,6 @@
 //! Connections that are over after some packets pass by the shim; others are carried from then on.
 
+use driftway_shim::FlowState;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread;
@@ -102,7 +103,7 @@ fn a_connection_is_carried_after_some_bytes_or_a_second() {
         let snapshot = shim.snapshot();
         tracked(&snapshot, 1);
         let [flow] = snapshot.flows[..] else { panic!("{snapshot:?}") };
-        assert!(flow.ecn && flow.state == "open" && flow.outstanding == 0, "{flow:?}");
+        assert!(flow.ecn && flow.state == FlowState::Open && flow.outstanding == 0, "{flow:?}");
     }
     // The segment that shows the time to the sender, and its acknowledgment.
     assert!(shims[0].snapshot().flows[0].srtt.is_some());

@@ -94,7 +94,7 @@ impl LinkHarness {
         let outcome = |(at, event): &(Instant, LinkEvent)| match *event {
             LinkEvent::Arrived { id, .. } => Some((at.as_millis(), id, true)),
             LinkEvent::Lost { id, .. } => Some((at.as_millis(), id, false)),
-            LinkEvent::Marked { .. } => None,
+            LinkEvent::Marked { .. } | LinkEvent::Sent { .. } => None,
         };
         self.log.iter().filter_map(outcome).collect()
     }

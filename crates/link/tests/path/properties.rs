@@ -163,6 +163,7 @@ impl FrameAccounting {
                 assert!(self.accepted[*id as usize]);
                 self.marks += 1;
             }
+            LinkEvent::Sent { id, .. } => panic!("frame {id}: reported on request only"),
         }
     }
 

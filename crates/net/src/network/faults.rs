@@ -3,7 +3,7 @@
 use driftway_base::{DropReason, Signal, SignalKind};
 use driftway_link::QueuePosition;
 use driftway_route::feedback::{SchemeName, UndeliverablePacket};
-use driftway_scenario::PartitionSignal;
+use driftway_scenario::{FaultKind, PartitionSignal};
 use driftway_wire::Packet;
 
 use super::schedule::Timer;
@@ -39,7 +39,7 @@ impl Network {
         }
     }
 
-    fn apply_action(&mut self, kind: &'static str, action: FaultAction) {
+    fn apply_action(&mut self, kind: FaultKind, action: FaultAction) {
         let now = self.now;
         match action {
             FaultAction::Cut { link, queue, seen } => {
@@ -118,11 +118,11 @@ impl Network {
         self.add_planned_actions(planned);
     }
 
-    fn report_fault(&mut self, kind: &'static str, link: usize, begins: bool) {
+    fn report_fault(&mut self, kind: FaultKind, link: usize, begins: bool) {
         self.report(kind, link + 1, begins);
     }
 
-    fn report(&mut self, kind: &'static str, place: usize, begins: bool) {
+    fn report(&mut self, kind: FaultKind, place: usize, begins: bool) {
         self.recorder.push(Event::Fault { kind, place: place as u32, begins });
     }
 

@@ -110,10 +110,10 @@ pub enum CaptureModel {
     /// arrived first, or within the preamble of the earlier one, or the earlier one could not be
     /// decoded anyway. (The standard leaves this open.)
     Stronger,
-    /// As `Stronger`, but by the ratio to the sum of all other frames at the receiver (SINR). Noise
+    /// The rule of `Stronger`, but by the ratio to the sum of all other frames at the receiver (SINR). Noise
     /// is accounted for in the receive threshold; signals too weak to be sensed are not counted.
     Sinr,
-    /// As ns-2.35: only the frame that arrived first, whether or not it can be decoded. A weaker
+    /// The rule of ns-2.35: only the frame that arrived first, whether or not it can be decoded. A weaker
     /// frame that it captures over sets the NAV for its airtime and an EIFS. A later frame is lost
     /// whatever its power, and of the two the one that ends last occupies the receiver.
     First,
@@ -281,7 +281,7 @@ pub(super) struct Timing {
     pub sifs: u64,
     pub difs: u64,
     pub eifs: u64,
-    /// From the end of a failed reception to the first slot.
+    /// The time from the end of a failed reception to the first slot.
     pub after_rx_failure: u64,
     /// NAV after a failed reception.
     pub nav_after_rx_failure: u64,
@@ -292,9 +292,9 @@ pub(super) struct Timing {
     pub rts: u64,
     pub cts: u64,
     pub ack: u64,
-    /// From the end of its RTS to the timeout.
+    /// The time from the end of its RTS to the timeout.
     pub cts_timeout: u64,
-    /// From the end of its data frame to the timeout.
+    /// The time from the end of its data frame to the timeout.
     pub ack_timeout: u64,
     /// Part of an RTS's duration field besides the data frame.
     pub nav_around_data: u64,

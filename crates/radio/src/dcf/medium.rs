@@ -78,7 +78,7 @@ impl Dcf {
         now: u64,
         end: u64,
         from: u32,
-        number: u32,
+        transmission: u32,
         in_range: &[NodeInRange],
     ) -> u64 {
         let mut scratch = core::mem::take(&mut self.new_receivers);
@@ -96,7 +96,7 @@ impl Dcf {
         let moved = if SHADOWED { self.positions.distance_moved(from, at) } else { 0.0 };
         for (receiver, &delay) in in_range.iter().zip(&delays) {
             let square = receiver.distance_squared;
-            let (signal, strong) = if SHADOWED {
+            let (signal, is_decodable) = if SHADOWED {
                 let moved = moved + self.positions.distance_moved(receiver.node, at);
                 let power = self.propagation.power_after_moving(from, receiver.node, square, moved);
                 if power < self.propagation.sense_power() {
@@ -106,15 +106,10 @@ impl Dcf {
             } else {
                 (square as f32, square <= self.receive_squared)
             };
-            let new = Arrival {
-                at: now + delay,
-                until: end + delay,
-                signal,
-                transmission: number,
-                is_decodable: strong,
-            };
+            let new =
+                Arrival { at: now + delay, until: end + delay, signal, transmission, is_decodable };
             let station = &mut self.stations[receiver.node as usize];
-            let reception = if !summed
+            let state = if !summed
                 && station.rx_end <= new.at
                 && station.is_unaffected_by_arrival(new.at, &self.timing)
             {
@@ -126,21 +121,20 @@ impl Dcf {
                 )
             } else {
                 let was_bad = station.has(RX_FAILED);
-                let reception = self.on_arrival(receiver.node, new);
+                let state = self.on_arrival(receiver.node, new);
                 if was_bad {
                     self.recheck_eifs(receiver.node);
                 }
-                reception
+                state
             };
             // Each receiver is written and then counted or not.
             if let Some(place) = scratch.get_mut(count) {
-                *place =
-                    FrameReceiver { node: receiver.node, delay: delay as u32, state: reception };
+                *place = FrameReceiver { node: receiver.node, delay: delay as u32, state };
             }
-            count += usize::from(strong);
-            furthest = furthest.max(if strong { delay } else { 0 });
+            count += usize::from(is_decodable);
+            furthest = furthest.max(if is_decodable { delay } else { 0 });
         }
-        self.transmissions.get(number).receivers.extend_from_slice(&scratch[..count]);
+        self.transmissions.get(transmission).receivers.extend_from_slice(&scratch[..count]);
         (self.new_receivers, self.delays) = (scratch, delays);
         furthest
     }

@@ -98,14 +98,14 @@ impl Dcf {
         seed: u64,
     ) -> Self {
         let nodes = positions.nodes() as u32;
-        let shadowed = propagation.has_shadowing();
+        let has_shadowing = propagation.has_shadowing();
         let range = propagation.receive_range();
         let nanos_per_metre = 1e9 / propagation.light_speed();
         let summed = config.capture == CaptureModel::Sinr;
-        let furthest = if shadowed { propagation.reach() } else { range };
+        let furthest = if has_shadowing { propagation.reach() } else { range };
         Self {
             timing: Timing::new(&config),
-            has_shadowing: shadowed,
+            has_shadowing,
             receive_squared: range * range,
             nanos_per_metre,
             max_propagation_delay: propagation_delay_ns(furthest * furthest, nanos_per_metre) + 1,

@@ -1,4 +1,4 @@
-//! Per-station state that every frame in range uses: receiver, carrier sense and backoff. One cache
+//! State of a station that every frame in range uses: receiver, carrier sense and backoff. One cache
 //! line.
 //!
 //! The backoff is computed, not ticked: slots are counted from [`Station::slots_begin_at`], and

@@ -74,8 +74,8 @@ const RESERVED_RECEIVERS: usize = 64;
 
 impl Transmissions {
     pub fn new(nodes: usize) -> Self {
-        let room = nodes.min(RESERVED_RECEIVERS);
-        let mut flights = Self { slots: Vec::new(), free: Vec::new(), receiver_capacity: room };
+        let receiver_capacity = nodes.min(RESERVED_RECEIVERS);
+        let mut flights = Self { slots: Vec::new(), free: Vec::new(), receiver_capacity };
         for place in 0..nodes.min(RESERVED_SLOTS) {
             flights.add();
             flights.free.push(place as u32);

@@ -7,7 +7,7 @@ use crate::leg::Leg;
 /// The contents of a movement file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Movement {
-    /// Per node, in order of time and without gaps; the last never ends.
+    /// The legs of each node, in order of time and without gaps; the last never ends.
     legs: Vec<Vec<Leg>>,
     pub(super) area: Option<(f64, f64)>,
     pub(super) duration: Option<Duration>,

@@ -44,7 +44,7 @@ type SourceLocation = (usize, usize);
 
 #[derive(Default)]
 struct Ns2File {
-    /// By node number; sorted, since a file may use any number.
+    /// The nodes by number; sorted, since a file may use any number.
     nodes: BTreeMap<u32, Node>,
     /// Declared number of nodes and its location, if any.
     count: Option<(u32, SourceLocation)>,

@@ -19,7 +19,7 @@ const DRAWS_PER_DISTANCE: f64 = 10.0;
 pub(super) struct Shadowing {
     deviation_db: f64,
     seed: u64,
-    /// By [`pair_index`]; empty for too many nodes.
+    /// The factors by [`pair_index`]; empty for too many nodes.
     factors: Box<[f64]>,
     correlated: Option<CorrelatedShadowing>,
 }
@@ -111,24 +111,24 @@ struct PairProcess {
     random: RandomStream,
     /// Number of steps before `current`.
     steps: u64,
-    /// In standard deviations.
+    /// The present value, in standard deviations.
     current: f64,
     next: f64,
 }
 
 impl CorrelatedShadowing {
     fn new(decorrelation: f64, streams: impl Iterator<Item = RandomStream>) -> Self {
-        let kept = libm::exp(-1.0 / DRAWS_PER_DISTANCE);
-        let new = (1.0 - kept * kept).sqrt();
+        let correlation = libm::exp(-1.0 / DRAWS_PER_DISTANCE);
+        let innovation_deviation = (1.0 - correlation * correlation).sqrt();
         let pair = |mut random: RandomStream| {
-            let here = truncated_normal(&mut random);
-            let next = kept * here + new * truncated_normal(&mut random);
-            PairProcess { random, steps: 0, current: here, next }
+            let current = truncated_normal(&mut random);
+            let next = correlation * current + innovation_deviation * truncated_normal(&mut random);
+            PairProcess { random, steps: 0, current, next }
         };
         Self {
             step: decorrelation / DRAWS_PER_DISTANCE,
-            correlation: kept,
-            innovation_deviation: new,
+            correlation,
+            innovation_deviation,
             pairs: streams.map(pair).collect(),
         }
     }

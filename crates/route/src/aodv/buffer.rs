@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use driftway_base::{Instant, Ipv4Addr};
 use driftway_wire::{Body, IcmpMessage, RoutedPacket};
 
-/// In order of arrival.
+/// Packets in order of arrival.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PacketBuffer {
     queue: VecDeque<(Instant, RoutedPacket)>,

@@ -218,16 +218,15 @@ impl Aodv {
         destination: Ipv4Addr,
         (state, hops): (RouteState, u8),
     ) {
-        let Some(Route { until, has_traffic: wanted, hops: new_hops, .. }) =
-            self.table.get(destination)
+        let Some(Route { until, has_traffic, hops: new_hops, .. }) = self.table.get(destination)
         else {
             return;
         };
-        let (until, wanted, longer) = (*until, *wanted, *new_hops > hops);
+        let (until, has_traffic, longer) = (*until, *has_traffic, *new_hops > hops);
         self.schedule_route_expiry(until);
         // A watched destination is reported even if its entry was deleted (RFC 3561 §6.11) in between.
         let watched = self.watched.remove(destination);
-        if watched || wanted && state == RouteState::Invalid {
+        if watched || has_traffic && state == RouteState::Invalid {
             self.outbox.push(Output::RouteFound(destination));
         }
         if state == RouteState::Repairing && longer {

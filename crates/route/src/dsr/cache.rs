@@ -137,7 +137,7 @@ pub(crate) enum LinkFailureReport<'a> {
 /// and is lost if a link of the path fails: it is not rerouted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinkFailureNotice {
-    /// From this node to the notified one, often a neighbour.
+    /// The path from this node to the notified one, often a neighbour.
     pub path: Path,
     pub link: FailedLink,
 }

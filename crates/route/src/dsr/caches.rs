@@ -128,13 +128,15 @@ impl CacheKind {
     /// The cache of this name; `None` if it does not exist, lacks required options, or does not accept the
     /// given ones.
     pub fn named(name: &str, options: Option<CacheOptions>) -> Option<Self> {
-        let listed = CACHES.iter().find(|listed| listed.name == name)?;
+        let descriptor = CACHES.iter().find(|descriptor| descriptor.name == name)?;
         let options = match options {
-            None => Some(listed.options).filter(|_| listed.options_are_optional),
+            None => Some(descriptor.options).filter(|_| descriptor.options_are_optional),
             Some(CacheOptions::None) => None,
-            Some(options) => Some(options).filter(|options| options.is_same_kind(&listed.options)),
+            Some(options) => {
+                Some(options).filter(|options| options.is_same_kind(&descriptor.options))
+            }
         };
-        options.map(|options| Self { descriptor: listed, options })
+        options.map(|options| Self { descriptor, options })
     }
 
     /// The name in the list.

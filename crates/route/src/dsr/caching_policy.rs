@@ -34,8 +34,8 @@ struct RecentRoute {
 }
 
 impl CachingPolicy {
-    pub const fn new(me: Ipv4Addr, config: &DsrConfig, renew: Option<Duration>) -> Self {
-        Self { me, config: *config, renew_interval: renew, recent: [None; RECENT_ROUTES] }
+    pub const fn new(me: Ipv4Addr, config: &DsrConfig, renew_interval: Option<Duration>) -> Self {
+        Self { me, config: *config, renew_interval, recent: [None; RECENT_ROUTES] }
     }
 
     pub const fn both_ways(&self) -> bool {
@@ -105,9 +105,9 @@ impl CachingPolicy {
         heard: RouteObservation,
     ) -> Option<CachePart> {
         let part = self.cache_part(heard)?;
-        let SourceRoute { path, next_position: next } = route;
+        let SourceRoute { path, next_position } = route;
         if let Some(Some(seen)) = self.recent.get(slot(path))
-            && seen.next == *next
+            && seen.next == *next_position
             && now < seen.until
             && seen.path == *path
         {
@@ -118,19 +118,19 @@ impl CachingPolicy {
 
     /// Records that this route is cached, so that observing it again adds nothing.
     pub fn record_recent(&mut self, now: Instant, route: &SourceRoute) {
-        let SourceRoute { path, next_position: next } = *route;
+        let SourceRoute { path, next_position } = *route;
         let until = self.renew_interval.map_or(Instant::FAR_FUTURE, |renew| now + renew);
         if let Some(seen) = self.recent.get_mut(slot(&path)) {
-            *seen = Some(RecentRoute { path, next, until });
+            *seen = Some(RecentRoute { path, next: next_position, until });
         }
     }
 
     /// The link over which a route was overheard that does not contain this node.
     pub fn overheard_link(
         &self,
-        SourceRoute { path, next_position: next }: &SourceRoute,
+        SourceRoute { path, next_position }: &SourceRoute,
     ) -> Option<[Ipv4Addr; 2]> {
-        let sender = path.get(next.checked_sub(1)?)?;
+        let sender = path.get(next_position.checked_sub(1)?)?;
         (!path.contains(self.me)).then_some([self.me, sender])
     }
 
@@ -144,9 +144,9 @@ impl CachingPolicy {
         mut add: impl FnMut(&mut Self, &Path, CachePart) -> bool,
     ) -> bool {
         let Some(part) = self.admit(now, route, heard) else { return false };
-        let SourceRoute { path, next_position: next } = route;
+        let SourceRoute { path, next_position } = route;
         let place = path.position(self.me);
-        let from = place.or_else(|| next.checked_sub(1));
+        let from = place.or_else(|| next_position.checked_sub(1));
         let mut new = false;
         if let Some(from) = from
             && let Some(path) =

@@ -177,9 +177,9 @@ pub enum NextHopConfirmation {
 /// A part of a path cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CachePart {
-    /// For discovered routes.
+    /// The cache for discovered routes.
     Primary,
-    /// For observed routes.
+    /// The cache for observed routes.
     Secondary,
 }
 

@@ -59,15 +59,15 @@ impl RouteCache for LinkMaxLife {
         route: &SourceRoute,
         heard: RouteObservation,
     ) -> bool {
-        let Self { policy: learning, links } = self;
-        if learning.admit(now, route, heard).is_none() {
+        let Self { policy, links } = self;
+        if policy.admit(now, route, heard).is_none() {
             return false;
         }
-        let both_ways = learning.both_ways();
-        let over = learning.overheard_link(route);
+        let both_ways = policy.both_ways();
+        let over = policy.overheard_link(route);
         let mut new = over.is_some_and(|link| links.add(now, &link, both_ways));
         new |= links.add(now, route.path.as_slice(), both_ways);
-        learning.record_recent(now, route);
+        policy.record_recent(now, route);
         new
     }
 
@@ -143,15 +143,15 @@ impl LinkCache {
     pub fn new(me: Ipv4Addr) -> Self {
         let mut graph = LinkGraph::new();
         graph.index_or_insert(me);
-        let (reached, level, next_level) = (Vec::new(), Vec::new(), Vec::new());
+        let (tree, frontier, next_frontier) = (Vec::new(), Vec::new(), Vec::new());
         Self {
             me,
             graph,
             external: ExternalHosts::default(),
-            tree: reached,
+            tree,
             tree_valid_until: None,
-            frontier: level,
-            next_frontier: next_level,
+            frontier,
+            next_frontier,
         }
     }
 
@@ -411,8 +411,8 @@ mod test {
     fn one_break_halves_the_stability_of_both_ends_once() {
         for forget_both_ways in [true, false] {
             let config = DsrConfig { forget_both_ways, ..DsrConfig::STANDARD };
-            let learning = CachingPolicy::new(node(1), &config, Some(RENEW_INTERVAL));
-            let mut cache = LinkMaxLife { policy: learning, links: LinkCache::new(node(1)) };
+            let policy = CachingPolicy::new(node(1), &config, Some(RENEW_INTERVAL));
+            let mut cache = LinkMaxLife { policy, links: LinkCache::new(node(1)) };
             let mut path = Path::EMPTY;
             path.extend(&[node(1), node(2), node(3)]);
             cache.on_route_learned(at(0), &path, LearnedBy::Reply);

@@ -20,7 +20,7 @@ const INIT_STABILITY: Duration = Duration::from_secs(25);
 
 #[derive(Clone, Debug)]
 pub(crate) struct LinkGraph {
-    /// By index, in order of their first appearance.
+    /// Nodes by index, in order of their first appearance.
     nodes: Vec<Node>,
     indices: AddressIndex,
     /// The head of each link. Those of one node are contiguous, in ascending order.

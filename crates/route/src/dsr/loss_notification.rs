@@ -242,7 +242,7 @@ impl Dsr {
     fn relay_notification(&mut self, now: Instant, error: DsrError, mut info: ConnInfo) {
         let says = match info.packets {
             ConnPackets::Data { .. } => self.config.epln,
-            ConnPackets::Acks { ack_sent: sent, .. } => self.config.bead && !sent,
+            ConnPackets::Acks { ack_sent, .. } => self.config.bead && !ack_sent,
         };
         if !says {
             return;

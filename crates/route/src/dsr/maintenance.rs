@@ -180,8 +180,9 @@ impl Dsr {
         for (slot, error) in errors.iter_mut().skip(1).zip(before) {
             *slot = error;
         }
-        let lead = packet.dsr.as_ref().map_or(DsrRequestOrOptions::None, further_options);
-        Some(DsrHeader { errors, request_or_options: lead, ..DsrHeader::default() })
+        let request_or_options =
+            packet.dsr.as_ref().map_or(DsrRequestOrOptions::None, further_options);
+        Some(DsrHeader { errors, request_or_options, ..DsrHeader::default() })
     }
 
     /// The number of failures that a packet has met: each increments its salvage count, or nests the error
@@ -249,13 +250,12 @@ impl Dsr {
             };
             self.stats.salvaged += 1;
             self.cache.on_route_used(now, &path, !packet.is_control());
-            let salvage = salvage_count(&packet) + 1;
+            let salvage_count = salvage_count(&packet) + 1;
             if !packet.is_control() {
-                self.outbox
-                    .push(Output::Salvaged { packet: packet.packet, salvage_count: salvage });
+                self.outbox.push(Output::Salvaged { packet: packet.packet, salvage_count });
             }
             self.record_salvager(&mut packet);
-            path::set_source_route(&mut packet, &path, salvage);
+            path::set_source_route(&mut packet, &path, salvage_count);
             self.transmit(now, now, packet, LinkDestination::Unicast(next));
             SalvageOutcome::Rerouted
         } else if self.config.salvage_requests > 0 {
@@ -289,27 +289,28 @@ impl Dsr {
         now: Instant,
         packet: &RoutedPacket,
         from: Ipv4Addr,
-        also: Option<Ipv4Addr>,
+        also_sent_to: Option<Ipv4Addr>,
     ) {
-        let Some(dsr) = packet.dsr.as_ref().filter(|dsr| dsr.errors[0].is_some()) else { return };
+        let Some(header) = packet.dsr.as_ref().filter(|header| header.errors[0].is_some()) else {
+            return;
+        };
         let reporter = packet.packet.ip.source;
-        let report =
-            LinkFailureReport::RouteError { reporter, from, also_sent_to: also, header: dsr };
-        for error in dsr.all_errors() {
+        let report = LinkFailureReport::RouteError { reporter, from, also_sent_to, header };
+        for error in header.all_errors() {
             if let DsrErrorKind::NodeUnreachable(to) = error.kind {
                 self.remove_link(now, FailedLink { from: error.source, to }, report);
             }
         }
-        if dsr.request().is_some() {
+        if header.request().is_some() {
             return;
         }
-        let mut dsr = *dsr;
+        let mut header = *header;
         if self.reports_losses() && self.is_destination(packet.packet.ip.destination) {
-            self.on_loss_notification(now, &mut dsr, reporter);
+            self.on_loss_notification(now, &mut header, reporter);
         }
-        let lead = further_options(&dsr);
+        let request_or_options = further_options(&header);
         let mut held =
-            DsrHeader { errors: dsr.errors, request_or_options: lead, ..DsrHeader::default() };
+            DsrHeader { errors: header.errors, request_or_options, ..DsrHeader::default() };
         let mut carried = salvage_count(packet);
         while let Some(first) = held.take_error() {
             if !self.is_destination(first.destination) {

@@ -34,7 +34,7 @@ pub(crate) struct MaintenanceBuffer {
 /// A packet that has been sent and not confirmed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingAck {
-    /// Without an Acknowledgment Request.
+    /// The packet without an Acknowledgment Request.
     pub packet: RoutedPacket,
     pub to: Ipv4Addr,
     /// The identification of its Acknowledgment Requests, whether one was sent or not.
@@ -96,16 +96,9 @@ impl MaintenanceBuffer {
         }
         self.last_id = self.last_id.wrapping_add(1);
         let id = self.last_id;
-        let asked = passive.is_none().then_some(at);
+        let requested_at = passive.is_none().then_some(at);
         let due = at + passive.unwrap_or_else(|| self.ack_timeout(to));
-        self.pending.push(PendingAck {
-            packet,
-            to,
-            id,
-            retransmissions: 0,
-            requested_at: asked,
-            due,
-        });
+        self.pending.push(PendingAck { packet, to, id, retransmissions: 0, requested_at, due });
         Some(id)
     }
 
@@ -213,8 +206,8 @@ impl MaintenanceBuffer {
         self.neighbours.iter().find(|neighbour| neighbour.address == address)
     }
 
-    fn record_confirmation(&mut self, now: Instant, by: Ipv4Addr, sample: Option<Duration>) {
-        let at = match self.neighbours.iter().position(|neighbour| neighbour.address == by) {
+    fn record_confirmation(&mut self, now: Instant, address: Ipv4Addr, sample: Option<Duration>) {
+        let at = match self.neighbours.iter().position(|neighbour| neighbour.address == address) {
             Some(at) => at,
             None => {
                 if self.neighbours.len() >= NEIGHBOURS_MAX {
@@ -225,7 +218,7 @@ impl MaintenanceBuffer {
                     }
                 }
                 self.neighbours.push(NeighbourAckState {
-                    address: by,
+                    address,
                     rtt: None,
                     last_confirmed: None,
                 });

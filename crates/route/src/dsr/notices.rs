@@ -109,8 +109,8 @@ mod test {
             self.routes.retain(|path| links(path).all(|known| known != link));
             let informed = match report {
                 LinkFailureReport::LinkLayer { .. } => [None, None],
-                LinkFailureReport::RouteError { from, also_sent_to: also, .. } => {
-                    [Some(from), also]
+                LinkFailureReport::RouteError { from, also_sent_to, .. } => {
+                    [Some(from), also_sent_to]
                 }
             };
             self.replied_links.retain(|(to, given)| {
@@ -157,8 +157,8 @@ mod test {
 
     fn node(number: u8, config: DsrConfig) -> Dsr {
         let me = at(number);
-        let (routes, given, notices) = (Vec::new(), Vec::new(), Vec::new());
-        let cache = Box::new(ForwardingTestCache { me, routes, replied_links: given, notices });
+        let (routes, replied_links, notices) = (Vec::new(), Vec::new(), Vec::new());
+        let cache = Box::new(ForwardingTestCache { me, routes, replied_links, notices });
         Dsr::with_cache(cache, config, me, 1, number.into())
     }
 
@@ -256,14 +256,14 @@ mod test {
             let mut stale = Path::hop(at(1), at(9));
             stale.push(at(7));
             for (knows, via) in [(&mut one, None), (&mut two, Some(2)), (&mut three, Some(3))] {
-                let mut way = Path::EMPTY;
-                via.iter().for_each(|via| assert!(way.push(at(*via))));
-                assert!(way.extend(stale.as_slice()));
-                knows.cache.on_route_learned(now, &way, LearnedBy::Reply);
+                let mut path = Path::EMPTY;
+                via.iter().for_each(|via| assert!(path.push(at(*via))));
+                assert!(path.extend(stale.as_slice()));
+                knows.cache.on_route_learned(now, &path, LearnedBy::Reply);
             }
-            let mut way = Path::hop(at(1), at(2));
-            way.extend(&[at(3)]);
-            one.send_notice(now, LinkFailureNotice { path: way, link });
+            let mut path = Path::hop(at(1), at(2));
+            path.extend(&[at(3)]);
+            one.send_notice(now, LinkFailureNotice { path, link });
             let (first, hop) = sent(&mut one, now)[0];
             assert_eq!((hop, first.packet.ip.ttl), (LinkDestination::Unicast(at(2)), 2));
             two.on_packet(now, at(1), first);
@@ -279,9 +279,9 @@ mod test {
 
             // On its first hop, and on its second, although there is another route.
             for (failing, packet, to) in [(&mut one, first, 2), (&mut two, second, 3)] {
-                let mut way = Path::hop(failing.address, at(4));
-                way.extend(&[at(3)]);
-                failing.cache.on_route_learned(now, &way, LearnedBy::Reply);
+                let mut path = Path::hop(failing.address, at(4));
+                path.extend(&[at(3)]);
+                failing.cache.on_route_learned(now, &path, LearnedBy::Reply);
                 failing.on_link_failure(now, at(to), packet, || None);
                 let outputs: Vec<_> = core::iter::from_fn(|| failing.poll(now)).collect();
                 assert_eq!(outputs, [Output::Drop { packet, reason: DropReason::LinkFailure }]);

@@ -147,8 +147,8 @@ impl SourceRoute {
         if !path.extend(route.route.as_slice()) || !path.push(ip.destination) {
             return None;
         }
-        let next = (path.len() - 1).checked_sub(usize::from(route.segments_left))?;
-        (next >= 1).then_some(Self { path, next_position: next })
+        let next_position = (path.len() - 1).checked_sub(usize::from(route.segments_left))?;
+        (next_position >= 1).then_some(Self { path, next_position })
     }
 }
 

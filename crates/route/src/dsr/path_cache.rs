@@ -51,11 +51,11 @@ fn add(
 
 impl RouteCache for PathRouteCache {
     fn on_route_learned(&mut self, now: Instant, path: &Path, by: LearnedBy) -> bool {
-        let Self { policy: learning, paths } = self;
-        let Some(path) = learning.usable_prefix(path) else { return false };
+        let Self { policy, paths } = self;
+        let Some(path) = policy.usable_prefix(path) else { return false };
         let mut new = false;
-        for part in learning.parts(by) {
-            new |= add(learning, paths, now, &path, part);
+        for part in policy.parts(by) {
+            new |= add(policy, paths, now, &path, part);
         }
         new
     }
@@ -66,10 +66,8 @@ impl RouteCache for PathRouteCache {
         route: &SourceRoute,
         heard: RouteObservation,
     ) -> bool {
-        let Self { policy: learning, paths } = self;
-        learning.observe(now, route, heard, |learning, path, part| {
-            add(learning, paths, now, path, part)
-        })
+        let Self { policy, paths } = self;
+        policy.observe(now, route, heard, |policy, path, part| add(policy, paths, now, path, part))
     }
 
     fn on_link_failure(

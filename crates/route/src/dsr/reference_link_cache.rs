@@ -13,9 +13,9 @@ const LINKS_MAX: usize = 1024;
 
 pub(crate) struct ReferenceLinkCache {
     me: Ipv4Addr,
-    /// In order of their first appearance.
+    /// Nodes in order of their first appearance.
     nodes: Vec<(Ipv4Addr, Duration)>,
-    /// By both ends: expiry and last use.
+    /// Expiry and last use of the links, by both ends.
     links: BTreeMap<(usize, usize), (Instant, Instant)>,
     /// The shortest-path tree: hops, expiry and previous node.
     tree: BTreeMap<usize, (usize, Instant, usize)>,

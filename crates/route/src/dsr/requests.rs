@@ -61,9 +61,9 @@ impl RequestEntry {
 }
 
 impl RequestTable {
-    pub fn new(memory: RequestTablePolicy) -> Self {
+    pub fn new(policy: RequestTablePolicy) -> Self {
         let (addresses, entries) = (Vec::with_capacity(RESERVED), Vec::with_capacity(RESERVED));
-        Self { policy: memory, addresses, entries, next_evicted: 0 }
+        Self { policy, addresses, entries, next_evicted: 0 }
     }
 
     /// Returns true if this request was received before.
@@ -90,9 +90,7 @@ impl RequestTable {
     /// Records a request.
     pub fn record(&mut self, now: Instant, initiator: Ipv4Addr, number: u16, target: Ipv4Addr) {
         let ring = match self.policy {
-            RequestTablePolicy::RecentIds { ids: numbers, .. } => {
-                numbers.clamp(1, REQUEST_TABLE_IDS as u8)
-            }
+            RequestTablePolicy::RecentIds { ids, .. } => ids.clamp(1, REQUEST_TABLE_IDS as u8),
             RequestTablePolicy::HighestId { .. } => 1,
         };
         let Some(entry) = self.entry(now, initiator) else { return };

@@ -120,7 +120,7 @@ impl Default for Radio {
 /// 550 m / 250 m.
 const SENSE_RANGE_FACTOR: f64 = 2.2;
 
-/// Between free space (2) and two-ray ground reflection (4).
+/// A value between free space (2) and two-ray ground reflection (4).
 const DEFAULT_EXPONENT: f64 = 3.0;
 
 impl Radio {

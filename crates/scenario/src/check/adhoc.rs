@@ -153,7 +153,7 @@ fn check_mobility(network: &Adhoc) -> CheckResult {
     })
 }
 
-/// In metres.
+/// The largest coordinate (m).
 const MAX_COORDINATE_M: f64 = 1e9;
 
 fn check_points(key: &str, points: &[Point], area: Option<Point>) -> CheckResult {

@@ -1,7 +1,9 @@
 //! Values of the keys of mixed networks.
 
 use driftway_base::{Duration, Instant, Rate};
-use driftway_scenario::{BitRate, Fault, Network, PartitionQueue, Routing, Scenario, flatten};
+use driftway_scenario::{
+    BitRate, Fault, FaultKind, Network, PartitionQueue, Routing, Scenario, flatten,
+};
 use serde_json::Value;
 
 use super::{RIGHT, network, parse, read};
@@ -133,7 +135,7 @@ fn outages_of_radios_have_a_schedule() {
     let schedule = outage.schedule().unwrap();
     let at = |seconds| Some(Instant::ZERO + Duration::from_secs(seconds));
     assert_eq!([0, 1, 2].map(|n| schedule.nth(n)), [at(10), at(40), None]);
-    assert_eq!(scenario.network.faults()[1].kind(), "radio-down");
+    assert_eq!(scenario.network.faults()[1].kind(), FaultKind::RadioDown);
     let adhoc = r#"
 name = "radios"
 duration = "100 s"

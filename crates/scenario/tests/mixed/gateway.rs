@@ -21,7 +21,7 @@ fn a_gateway_splits_only_if_it_is_asked_to() {
     assert_eq!(network(&parse(RIGHT, &[]).unwrap()).gateway, None);
     let plain = gateway("node = \"base\"");
     assert_eq!((plain.node, plain.split, plain.buffer), (2, false, Size(64_000)));
-    assert_eq!(plain.wireless.aid.name(), "none");
+    assert_eq!(plain.wireless.aid.name(), None);
     assert_eq!(plain.wired.tcp, None);
 }
 
@@ -32,7 +32,7 @@ fn each_leg_has_its_own_tcp_and_aid() {
          wired = { tcp = \"linux\" }",
     );
     assert_eq!((of.split, of.buffer), (true, Size(16_000)));
-    assert_eq!((of.wireless.aid.name(), of.wired.aid.name()), ("atcp", "none"));
+    assert_eq!((of.wireless.aid.name(), of.wired.aid.name()), (Some("atcp"), None));
     let linux = of.wired.tcp.unwrap();
     assert_eq!(linux.preset.as_deref(), Some("linux"));
     assert_eq!(linux.min_rto, Time(Duration::from_millis(200)));

@@ -44,6 +44,6 @@ proptest! {
         let mixed = network(&scenario);
         let names: Vec<_> = (first..=last).map(|number| format!("x{number}")).collect();
         prop_assert_eq!(&mixed.nodes[6..], &names[..]);
-        prop_assert_eq!(mixed.air.as_ref().unwrap().adhoc.nodes(), more + 5);
+        prop_assert_eq!(mixed.airs[0].adhoc.nodes(), more + 5);
     }
 }

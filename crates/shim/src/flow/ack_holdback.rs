@@ -9,7 +9,7 @@ use driftway_base::{Duration, Instant};
 use driftway_wire::TcpFlags;
 
 use super::{Context, Flow, State};
-use crate::packet::Segment;
+use crate::packet::{EditableBytes, Segment};
 
 /// One for each of two acknowledgments.
 const HELD_BACK_BYTES: u32 = 2;
@@ -22,7 +22,12 @@ const HOLD_BACK_TIME: Duration = Duration::from_millis(40);
 impl Flow {
     /// Lowers the acknowledgment number of the local TCP's `segment`, whose bytes are `packet`, if
     /// enabled.
-    pub(super) fn hold_back(&mut self, cx: &mut Context<'_>, segment: &Segment, packet: &mut [u8]) {
+    pub(super) fn hold_back(
+        &mut self,
+        cx: &mut Context<'_>,
+        segment: &Segment,
+        packet: &mut EditableBytes<'_>,
+    ) {
         let ack = segment.ack;
         let newly_acked = ack.since(self.ack_limit.sent_ack);
         if newly_acked == 0 {

@@ -9,7 +9,7 @@ use driftway_base::{Instant, Seq, SignalKind};
 use driftway_wire::{TcpFlags, TcpSegment};
 
 use super::{Context, Flow};
-use crate::packet::Segment;
+use crate::packet::{EditableBytes, Segment};
 
 /// The acknowledgments that the peer has seen, and those that the aid withholds from it.
 #[derive(Clone, Copy, Debug)]
@@ -136,7 +136,7 @@ impl Flow {
         &mut self,
         cx: &mut Context<'_>,
         segment: &Segment,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) {
         if !self.ack_limit.is_active() || !segment.has_flags(TcpFlags::ACK) {
             return self.hold_back(cx, segment, packet);

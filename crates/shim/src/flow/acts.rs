@@ -18,7 +18,7 @@ use driftway_wire::TcpSegment;
 use super::view::aid_segment;
 use super::{Context, Flow, HoldMode, State};
 use crate::counts::{DiscardReason, PacketAction};
-use crate::packet::Segment;
+use crate::packet::{EditableBytes, Segment};
 
 /// Maximum number of acts for one event.
 const ACTS_MAX: usize = 64;
@@ -87,13 +87,13 @@ impl Flow {
         segment: &Segment,
         view: &TcpView,
         action: PacketAction,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) -> PacketAction {
         let held = matches!(self.state, State::Disconnected(_));
         match action {
             // A held TCP counts as not having sent it.
             PacketAction::Pass if held && !segment.range().is_empty() => return action,
-            PacketAction::Pass => {}
+            PacketAction::Pass | PacketAction::Edited => {}
             // It waits in the queue, or was already retransmitted; a TCP that is not held has sent
             // it.
             PacketAction::Stored
@@ -118,7 +118,7 @@ impl Flow {
         segment: &Segment,
         seen: &TcpSegment,
         action: PacketAction,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) -> PacketAction {
         match verdict {
             SegmentVerdict::Pass => self.lift_ack_limit(),
@@ -158,7 +158,7 @@ impl Flow {
         cx: &mut Context<'_>,
         segment: &Segment,
         view: &TcpView,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) -> SegmentVerdict {
         let seen = aid_segment(segment);
         let verdict = self.aid.0.on_up(cx.now, &seen, view);
@@ -179,7 +179,7 @@ impl Flow {
         verdict: SegmentVerdict,
         segment: &Segment,
         seen: &TcpSegment,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) {
         match verdict {
             SegmentVerdict::Pass | SegmentVerdict::Drop => {}
@@ -219,28 +219,30 @@ impl Flow {
     ) -> ActResult {
         match *act {
             // The local TCP's timers run on in any case; their effects are undone.
-            Act::Hold { probe, rewind_snd_nxt: step_back, timers: _, cwnd, release } => {
-                let Some(keeps) = self.keeps_window(cwnd) else { return ActResult::Unsupported };
-                let outage = probe.is_some() || step_back;
-                let probe = self.probe_spacing(cx, probe);
+            Act::Hold { probe, rewind_snd_nxt, timers: _, cwnd, release } => {
+                let Some(keep_window) = self.keeps_window(cwnd) else {
+                    return ActResult::Unsupported;
+                };
+                let outage = probe.is_some() || rewind_snd_nxt;
+                let probe_spacing = self.probe_spacing(cx, probe);
                 let any_ack = release == Release::AnyAck;
                 self.hold_tcp(
                     cx,
                     HoldMode {
                         is_outage: outage,
-                        probe_spacing: probe,
-                        step_back,
-                        keep_window: keeps,
+                        probe_spacing,
+                        step_back: rewind_snd_nxt,
+                        keep_window,
                         any_ack,
                     },
                 );
                 ActResult::Done
             }
             Act::Resume { cwnd, ssthresh, rto } => {
-                let keeps = self.keeps_window(cwnd);
-                let resumed = self.resume(cx, keeps.unwrap_or(true));
+                let keep_window = self.keeps_window(cwnd);
+                let resumed = self.resume(cx, keep_window.unwrap_or(true));
                 let rest = ssthresh == Assign::Keep && !matches!(rto, Assign::Value(_));
-                done_if(resumed && keeps.is_some() && rest)
+                done_if(resumed && keep_window.is_some() && rest)
             }
             Act::Resend { range, ahead_of_queue: _ } => done_if(self.resend(cx, range)),
             Act::Undo => done_if(self.request_undo(pending)),

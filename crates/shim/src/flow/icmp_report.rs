@@ -40,16 +40,16 @@ impl IcmpReport {
 impl Flow {
     /// Records a router's report of the outage.
     pub(super) fn record_icmp_report(&mut self, now: Instant, signal: &Signal) {
-        let (SignalKind::Unreachable(scope), Some(by)) = (signal.kind, signal.details.reporter)
+        let (SignalKind::Unreachable(scope), Some(reporter)) =
+            (signal.kind, signal.details.reporter)
         else {
             return;
         };
         if let State::Disconnected(outage) = &mut self.state
             && outage.hold.is_outage
         {
-            let drawn = outage.icmp_report.is_some_and(|report| report.probe_sent_since);
-            outage.icmp_report =
-                Some(IcmpReport { reporter: by, scope, at: now, probe_sent_since: drawn });
+            let probe_sent_since = outage.icmp_report.is_some_and(|report| report.probe_sent_since);
+            outage.icmp_report = Some(IcmpReport { reporter, scope, at: now, probe_sent_since });
         }
     }
 
@@ -73,7 +73,7 @@ impl Flow {
     ) -> Option<PacketDestination> {
         let (seq, len) = self.icmp_repeat.take()?;
         let State::Disconnected(outage) = self.state else { return None };
-        let IcmpReport { reporter: by, scope, .. } = outage.icmp_report?;
+        let IcmpReport { reporter, scope, .. } = outage.icmp_report?;
         let (source, destination) = (self.key.source, self.key.destination);
         let lost = TcpSegment {
             source_port: source.port,
@@ -92,7 +92,7 @@ impl Flow {
             UnreachableScope::Host => UnreachableCode::Host,
         };
         let message = |quoted| IcmpMessage::Unreachable { code, quoted };
-        let error = Packet::icmp_error(by, &lost, message)?;
+        let error = Packet::icmp_error(reporter, &lost, message)?;
         packet.clear();
         packet.resize(error.len() as usize, 0);
         error.encode(packet, |_, _| {}).ok()?;

@@ -6,7 +6,7 @@ use driftway_wire::TcpFlags;
 
 use super::{Context, Flow, State, Step};
 use crate::counts::{DiscardReason, PacketAction, UntouchedReason};
-use crate::packet::Segment;
+use crate::packet::{EditableBytes, Segment};
 use crate::retransmission_queue::NewlyAcked;
 
 /// Linux' minimum RTO beyond the RTT (tcp_rto_min).
@@ -21,7 +21,7 @@ impl Flow {
         &mut self,
         cx: &mut Context<'_>,
         segment: &Segment,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) -> Step {
         if segment.has_flags(TcpFlags::RST) {
             return self.on_reset(cx, segment);
@@ -117,7 +117,7 @@ impl Flow {
         &mut self,
         cx: &mut Context<'_>,
         segment: &Segment,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) -> PacketAction {
         let covered = self.process_ack(cx, segment);
         self.local_una = self.local_una.max(segment.ack);
@@ -162,7 +162,7 @@ impl Flow {
         cx: &mut Context<'_>,
         covered: &NewlyAcked,
         segment: &Segment,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) {
         let Some((stamp, capable)) = covered.first_retransmitted else { return };
         let (wanted, kept) =
@@ -192,7 +192,7 @@ impl Flow {
         cx: &mut Context<'_>,
         acked: Seq,
         segment: &Segment,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) -> PacketAction {
         // A segment before RCV.NXT requests an answer (a keep-alive, or a window probe).
         let empty = segment.range().is_empty();

@@ -5,7 +5,7 @@ use driftway_base::{Duration, Instant, ProbeSpacing, Seq};
 use super::{Context, Flow, HoldMode, Outage, Repair, State, SyntheticAck};
 use crate::config::Config;
 use crate::counts::PacketAction;
-use crate::packet::Segment;
+use crate::packet::{EditableBytes, Segment};
 
 /// About the initial window (RFC 6928 §2): a lower bound for the repair's rate per RTT.
 const INITIAL_WINDOW: u32 = 10 * 1460;
@@ -39,15 +39,15 @@ impl Flow {
     }
 
     /// Holds the local TCP, or changes the mode of the hold.
-    pub(super) fn hold_tcp(&mut self, cx: &mut Context<'_>, held: HoldMode) {
-        let gap = held.probe_spacing.first;
-        let probe_at = cx.now + gap;
+    pub(super) fn hold_tcp(&mut self, cx: &mut Context<'_>, hold: HoldMode) {
+        let probe_interval = hold.probe_spacing.first;
+        let probe_at = cx.now + probe_interval;
         let was_outage = match self.state {
             State::Open => false,
             State::Disconnected(outage) => outage.hold.is_outage,
             State::Resuming(..) => true,
         };
-        cx.counts.outages += u64::from(held.is_outage && !was_outage);
+        cx.counts.outages += u64::from(hold.is_outage && !was_outage);
         let outage = match self.state {
             State::Open => {
                 // A recovery that began after the peer's last segment belongs to the outage. A
@@ -59,11 +59,11 @@ impl Flow {
                         !episode.undo_wanted && episode.has_reduction_to_undo();
                 }
                 Outage {
-                    hold: held,
+                    hold,
                     since: cx.now,
                     probe_at,
-                    probe_interval: gap,
-                    min_probe_interval: gap,
+                    probe_interval,
+                    min_probe_interval: probe_interval,
                     last_probe: None,
                     outstanding_bytes: self.retransmission_queue.outstanding(),
                     again: false,
@@ -79,23 +79,17 @@ impl Flow {
             }
             State::Disconnected(outage) => {
                 let at = outage.probe_at.min(probe_at);
-                let shortest = outage.min_probe_interval.min(gap);
-                Outage {
-                    hold: held,
-                    probe_at: at,
-                    probe_interval: gap,
-                    min_probe_interval: shortest,
-                    ..outage
-                }
+                let min_probe_interval = outage.min_probe_interval.min(probe_interval);
+                Outage { hold, probe_at: at, probe_interval, min_probe_interval, ..outage }
             }
             State::Resuming(outage, _) => {
-                let shortest = outage.min_probe_interval.min(gap);
+                let min_probe_interval = outage.min_probe_interval.min(probe_interval);
                 Outage {
-                    hold: held,
+                    hold,
                     since: cx.now,
                     probe_at,
-                    probe_interval: gap,
-                    min_probe_interval: shortest,
+                    probe_interval,
+                    min_probe_interval,
                     ..outage
                 }
             }
@@ -110,10 +104,10 @@ impl Flow {
     fn reenter_outage(&mut self, cx: &mut Context<'_>) {
         let State::Resuming(outage, _) = self.state else { return };
         let first = self.rtt.min_rtt_or_initial().max(cx.config.probe_min);
-        let probe = ProbeSpacing::new(first, first.max(outage.hold.probe_spacing.max));
+        let probe_spacing = ProbeSpacing::new(first, first.max(outage.hold.probe_spacing.max));
         let held = HoldMode {
             is_outage: true,
-            probe_spacing: probe,
+            probe_spacing,
             step_back: true,
             any_ack: true,
             ..outage.hold
@@ -202,9 +196,9 @@ impl Flow {
             outage.oldest =
                 self.retransmission_queue.front().map(|oldest| (oldest.tsval, oldest.range.end));
         }
-        let hold_until = cx.now + cx.config.hold_max.max(self.rtt.srtt_or_initial().times(4));
+        let withhold_until = cx.now + cx.config.hold_max.max(self.rtt.srtt_or_initial().times(4));
         if !outage.again {
-            (outage.again, outage.withhold_until) = (true, hold_until);
+            (outage.again, outage.withhold_until) = (true, withhold_until);
         }
         (outage.path_restored_at, outage.first_new_ack_at) = (Some(cx.now), None);
         (outage.probe_answered_sent_at, outage.icmp_report) = (Some(tried), None);
@@ -223,7 +217,7 @@ impl Flow {
             min_rtt: None,
             progress_timeout: self.rtt.response_timeout().max(age.times(2)),
             last_progress: cx.now,
-            withhold_until: hold_until,
+            withhold_until,
             duplicate_acks: 0,
         };
         self.state = State::Resuming(outage, repair);
@@ -235,7 +229,7 @@ impl Flow {
         &mut self,
         cx: &mut Context<'_>,
         segment: &Segment,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) -> PacketAction {
         let acked = self.local_una;
         let covered = self.process_ack(cx, segment);

@@ -5,7 +5,7 @@ use driftway_wire::TcpFlags;
 
 use super::{Context, Flow, LossEpisode, State, Step};
 use crate::counts::{DiscardReason, PacketAction, UntouchedReason};
-use crate::packet::Segment;
+use crate::packet::{EditableBytes, Segment};
 use crate::pool::{PoolBuffer, size_class_bytes};
 use crate::retransmission_queue::{Original, OriginalState};
 
@@ -25,7 +25,7 @@ impl Flow {
         &mut self,
         cx: &mut Context<'_>,
         segment: &Segment,
-        packet: &mut [u8],
+        packet: &mut EditableBytes<'_>,
     ) -> Step {
         let view = self.view();
         self.record_local(cx.now, segment);

@@ -12,7 +12,7 @@ use super::icmp_report::IcmpReport;
 use super::{Context, EndpointState, Flow, State, SyntheticAck};
 use crate::config::Config;
 use crate::pace::pacing_interval;
-use crate::packet::{PacketDestination, Parsed, parse};
+use crate::packet::{EditableBytes, PacketDestination, Parsed, parse};
 use crate::retransmission_queue::OriginalState;
 
 /// A distance outside of any window (RFC 7323 §2.3).
@@ -195,18 +195,19 @@ impl Flow {
         packet.clear();
         packet.extend_from_slice(original.packet.as_ref()?.bytes());
         let Ok(Parsed::Tcp(segment)) = parse(packet) else { return None };
-        let EndpointState { echo, ece: echoes, .. } = self.local;
+        let mut editable = EditableBytes::new(packet);
+        let EndpointState { echo, ece, .. } = self.local;
         let ack = self.visible_ack();
-        segment.set_ack(packet, ack);
-        segment.set_window(packet, self.visible_window());
-        segment.set_tsecr(packet, echo);
-        segment.set_ece(packet, echoes);
+        segment.set_ack(&mut editable, ack);
+        segment.set_window(&mut editable, self.visible_window());
+        segment.set_tsecr(&mut editable, echo);
+        segment.set_ece(&mut editable, ece);
         if let Some((left, _)) = self.sent_tsval {
-            segment.set_tsval(packet, Seq(original.tsval).max(Seq(left)).0);
+            segment.set_tsval(&mut editable, Seq(original.tsval).max(Seq(left)).0);
         }
         // RFC 3168 §6.1.5: retransmissions are not ECN-capable.
         if original.was_sent {
-            segment.set_not_ect(packet);
+            segment.set_not_ect(&mut editable);
         }
         self.on_ack_sent(ack);
         self.retransmission_queue.on_sent(index, now);
@@ -225,8 +226,8 @@ impl Flow {
         packet: &mut Vec<u8>,
     ) -> Option<PacketDestination> {
         let timestamps = Timestamps { value: self.ts_recent, echo: reply.echo };
-        let echoes = self.peer.ece || self.echo_congestion;
-        let said = EndpointState { ack: reply.ack, ece: echoes, ..self.peer };
+        let ece = self.peer.ece || self.echo_congestion;
+        let said = EndpointState { ack: reply.ack, ece, ..self.peer };
         let FlowKey { source, destination } = self.key;
         self.write_bare_segment(
             FlowKey { source: destination, destination: source },

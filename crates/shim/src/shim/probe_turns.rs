@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use driftway_base::Ipv4Addr;
 
-/// By the index of the flow in its table. All operations but the last one are at most logarithmic
+/// Turns by the index of the flow in its table. All operations but the last one are at most logarithmic
 /// in the number of flows: when a link fails, thousands to one host may be without a path.
 #[derive(Debug, Default)]
 pub(super) struct ProbeTurns {

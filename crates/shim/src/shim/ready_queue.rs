@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use driftway_base::Instant;
 
-/// By the index of the flow in its table. All operations are at most logarithmic in the number of
+/// Flows by their index in the table. All operations are at most logarithmic in the number of
 /// flows, and memory is bounded by that number.
 #[derive(Debug, Default)]
 pub(super) struct ReadyQueue {
@@ -129,7 +129,7 @@ mod test {
     use std::collections::BTreeMap;
     use std::vec::Vec;
 
-    /// Against a linear search of a map.
+    /// Compares with a linear search of a map.
     #[test]
     fn the_earliest_timer_comes_first() {
         let mut random = RandomStream::new(1, "ready", 0);

@@ -359,10 +359,11 @@ impl TestNetwork {
             None => true,
             Some(_) if passes_by => true,
             Some(shim) => {
-                matches!(
-                    shim.on_incoming(self.now, &mut bytes),
-                    PacketAction::Pass | PacketAction::Untouched(_)
-                )
+                let before = bytes.clone();
+                let action = shim.on_incoming(self.now, &mut bytes);
+                let passes = passes(action);
+                assert!(!passes || (action == PacketAction::Edited) == (bytes != before));
+                passes
             }
         };
         if pass {
@@ -426,7 +427,7 @@ impl TestNetwork {
                 Some(_) if passes_by => PacketAction::Pass,
                 Some(shim) => shim.on_outgoing(self.now, &mut bytes),
             };
-            if matches!(disposition, PacketAction::Pass | PacketAction::Untouched(_)) {
+            if passes(disposition) {
                 self.transmit(at, bytes);
             }
             self.poll_shim(at);
@@ -573,4 +574,9 @@ impl SharedNetworks {
             self.busy = first.busy;
         }
     }
+}
+
+/// Returns true if the packet is forwarded.
+fn passes(action: PacketAction) -> bool {
+    matches!(action, PacketAction::Pass | PacketAction::Edited | PacketAction::Untouched(_))
 }

@@ -6,7 +6,7 @@
 
 use driftway_base::{Duration, Ecn, Endpoint, FlowKey, Instant, Ipv4Addr, Seq, SeqRange, Signal};
 use driftway_shim::{
-    Config, Counts, DiscardReason, FlowStatus, PacketAction, PacketDestination, Shim,
+    Config, Counts, DiscardReason, FlowState, FlowStatus, PacketAction, PacketDestination, Shim,
 };
 use driftway_wire::{
     Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps,
@@ -257,17 +257,23 @@ impl Timeline {
 
     /// Passes a packet of the local host that is not of this flow, or not TCP.
     pub fn outgoing(&mut self, bytes: &mut [u8]) -> PacketAction {
+        let before = bytes.to_vec();
         let disposition = self.shim.on_outgoing(self.now, bytes);
+        assert_eq!(disposition == PacketAction::Edited, before != bytes);
         self.drain();
         disposition
     }
     pub fn incoming(&mut self, bytes: &mut [u8]) -> PacketAction {
+        let before = bytes.to_vec();
         let disposition = self.shim.on_incoming(self.now, bytes);
+        if !matches!(disposition, PacketAction::Discarded(_)) {
+            assert_eq!(disposition == PacketAction::Edited, before != bytes);
+        }
         self.drain();
         disposition
     }
 
-    /// The local TCP sends `says`; a segment with [`PacketAction::Pass`] must be unchanged.
+    /// The local TCP sends `says`, whose bytes stay unchanged.
     pub fn local(&mut self, says: TestSegment) -> PacketAction {
         let says = match says.segment.options.timestamps {
             None if !says.segment.flags.contains(TcpFlags::SYN) => self.local_now(says),
@@ -305,7 +311,7 @@ impl Timeline {
     }
     /// The segment reaches the local TCP as `changed`.
     pub fn peer_becomes(&mut self, says: TestSegment, changed: &str) {
-        assert_eq!(self.peer(says), (PacketAction::Pass, changed.into()));
+        assert_eq!(self.peer(says), (PacketAction::Edited, changed.into()));
     }
     /// The segment does not reach the local TCP.
     pub fn peer_is_held(&mut self, says: TestSegment) {
@@ -328,7 +334,7 @@ impl Timeline {
     /// A router reports segment `n` as undeliverable, and the report is accepted.
     pub fn cut(&mut self, n: u32) {
         assert_eq!(self.unreachable(nth_segment(n), UnreachableCode::Host), PacketAction::Pass);
-        assert_eq!(self.status().state, "disconnected");
+        assert_eq!(self.status().state, FlowState::Disconnected);
     }
 
     pub fn signal(&mut self, signal: &Signal) {

@@ -53,7 +53,7 @@ fn flows_in_both_directions_with_and_without_aid_complete() {
         completion(flow);
         assert_eq!(flow.delivered_bytes, 150_000);
     }
-    assert_eq!(result.flows.iter().filter(|flow| flow.aid == "atcp").count(), 4);
+    assert_eq!(result.flows.iter().filter(|flow| flow.aid.as_deref() == Some("atcp")).count(), 4);
 }
 
 /// The run ends with its last transfer.

@@ -151,7 +151,7 @@ impl Connection {
         snd.una_offset += u64::from(bytes - u32::from(fin_acked && bytes > 0));
         let send = &mut snd.send_state;
         let validates = self.config.window_validation;
-        let limited = if validates {
+        let cwnd_limited = if validates {
             snd.cwnd_usage.may_grow(&send.window)
         } else {
             outstanding.saturating_add(send.mss()) > send.window.cwnd
@@ -183,11 +183,11 @@ impl Connection {
                 mss: send.mss(),
                 byte_counting: self.config.slow_start_by_bytes,
                 srtt,
-                cwnd_limited: limited,
+                cwnd_limited,
             };
             let cwnd = send.window.cwnd;
             send.grow(now, acked);
-            if validates && !limited {
+            if validates && !cwnd_limited {
                 send.window.cwnd = send.window.cwnd.min(cwnd);
             }
         }

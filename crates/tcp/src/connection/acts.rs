@@ -52,8 +52,8 @@ impl Connection {
             return ActResult::Unsupported;
         }
         match *act {
-            Act::Hold { probe, rewind_snd_nxt: step_back, timers, cwnd, release } => {
-                self.hold(now, probe, step_back, timers, release);
+            Act::Hold { probe, rewind_snd_nxt, timers, cwnd, release } => {
+                self.hold(now, probe, rewind_snd_nxt, timers, release);
                 self.set_cwnd(cwnd);
                 ActResult::Done
             }

@@ -35,7 +35,7 @@ pub struct Transmit {
     pub segment: TcpSegment,
     /// ECN field of its IP header.
     pub ecn: Ecn,
-    /// To be placed at the front of the local interface queue.
+    /// The segment is to be placed at the front of the local interface queue.
     pub ahead_of_queue: bool,
     /// Carries data that was sent before.
     pub retransmission: bool,
@@ -118,7 +118,7 @@ pub struct NegotiatedOptions {
 /// Acknowledgments to be sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PendingAck {
-    /// In-order segments not yet acknowledged.
+    /// Segments in order that are not yet acknowledged.
     pub segments: u32,
     /// An acknowledgment is to be sent at once.
     pub due_now: bool,

@@ -21,10 +21,9 @@ impl Connection {
     /// timeout or in fast recovery, losses are already known.
     pub(super) fn begin_f_rto(&mut self, allowed: bool) {
         let send = &mut self.snd.send_state;
-        let resent = (send.una() + send.mss()).min(send.max());
+        let retransmission_end = (send.una() + send.mss()).min(send.max());
         send.set_f_rto(
-            (self.config.f_rto && allowed)
-                .then_some(FRto::AwaitingFirstAck { retransmission_end: resent }),
+            (self.config.f_rto && allowed).then_some(FRto::AwaitingFirstAck { retransmission_end }),
         );
     }
 
@@ -52,12 +51,12 @@ impl Connection {
                     self.snd.send_state.set_f_rto(None);
                 }
             }
-            FRto::AwaitingFirstAck { retransmission_end: resent } => {
-                let whole = sack || self.snd.send_state.una().at_or_after(resent);
+            FRto::AwaitingFirstAck { retransmission_end } => {
+                let whole = sack || self.snd.send_state.una().at_or_after(retransmission_end);
                 let proceeds = whole && self.can_send_new_data();
                 let send = &mut self.snd.send_state;
-                let left = send.mss().saturating_mul(2);
-                send.set_f_rto(proceeds.then_some(FRto::AwaitingSecondAck { new_data_left: left }));
+                let new_data_left = send.mss().saturating_mul(2);
+                send.set_f_rto(proceeds.then_some(FRto::AwaitingSecondAck { new_data_left }));
                 if proceeds {
                     send.advance_to_max();
                 }

@@ -419,7 +419,7 @@ impl Connection {
             Some(fin) => segment.payload.truncated(fin.since(segment.seq)),
             None => segment.payload,
         };
-        let (taken, arrival) = self.rcv.take(segment.seq, payload);
+        let (accepted, arrival) = self.rcv.take(segment.seq, payload);
         self.pending_ack.segments += 1;
         match (arrival, self.config.delayed_ack) {
             // RFC 9293 §3.8.6.3: at least every second segment is acknowledged.
@@ -431,7 +431,7 @@ impl Connection {
             }
             _ => self.pending_ack.due_now = true,
         }
-        Received { accepted: taken }
+        Received { accepted }
     }
 
     /// Processes the FIN, once everything before it has arrived.

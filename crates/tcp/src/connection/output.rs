@@ -24,7 +24,7 @@ pub(super) struct SegmentChoice {
 /// Reason of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SendReason {
-    /// From SND.NXT, which advances.
+    /// The segment at SND.NXT, which advances.
     FromNxt,
     /// Retransmission by loss recovery.
     Retransmission,
@@ -168,7 +168,7 @@ impl Connection {
         let is_tail_probe = core::mem::take(&mut self.snd.tail_probe_due);
         let budget = match self.snd.send_state.f_rto() {
             _ if is_tail_probe => self.snd.send_state.mss(),
-            Some(FRto::AwaitingSecondAck { new_data_left: left }) => left,
+            Some(FRto::AwaitingSecondAck { new_data_left }) => new_data_left,
             _ => self.snd.recovery.budget(&self.snd.send_state),
         };
         if self.snd.send_state.phase() != RecoveryPhase::Open

@@ -12,15 +12,15 @@ impl Connection {
         let Some(mut prr) = send.prr() else { return };
         let reported = send.scoreboard().sacked_bytes();
         let advanced = send.una().since(before.una);
-        let bytes = advanced.saturating_add(reported).saturating_sub(before.sacked_bytes);
+        let delivered_data = advanced.saturating_add(reported).saturating_sub(before.sacked_bytes);
         let begins = !prr.is_active();
         if begins {
-            let out = send.outstanding().saturating_sub(reported).saturating_add(bytes);
+            let out = send.outstanding().saturating_sub(reported).saturating_add(delivered_data);
             prr = Prr::begin(out);
         }
         let further = self.snd.recovery.take_new_losses(send);
-        if bytes > 0 || begins {
-            let arrived = Delivery { delivered_data: bytes, safe_ack: advanced > 0 && !further };
+        if delivered_data > 0 || begins {
+            let arrived = Delivery { delivered_data, safe_ack: advanced > 0 && !further };
             let pipe = self.snd.recovery.pipe(send);
             let snd_cnt = prr.on_ack(arrived, pipe, send.window.ssthresh, send.mss());
             send.window.cwnd = pipe.saturating_add(snd_cnt);

@@ -19,7 +19,7 @@ use crate::undo_state::dsack_block;
 impl Connection {
     /// Passes the contents of an acknowledgment to the recovery; SND.UNA has advanced by
     /// `advanced`.
-    pub(super) fn give_feedback(&mut self, now: Instant, segment: &TcpSegment, advanced: u32) {
+    pub(super) fn give_feedback(&mut self, now: Instant, segment: &TcpSegment, acked_bytes: u32) {
         let send = &self.snd.send_state;
         let mut blocks = [SeqRange::new(send.una(), send.una()); 4];
         let mut count = 0;
@@ -31,7 +31,7 @@ impl Connection {
         }
         let echo = segment.options.timestamps.filter(|_| self.negotiated.timestamps);
         let feedback = AckFeedback {
-            acked_bytes: advanced,
+            acked_bytes,
             sack_blocks: blocks.get(..count).unwrap_or_default(),
             dsack: dsack_block(segment),
             timestamp_echo: echo.map(|timestamps| (timestamps.echo, self.timestamp_tick())),

@@ -16,8 +16,8 @@ impl Connection {
         }
         let snd = &mut self.snd;
         let send = &mut snd.send_state;
-        let full = snd.recovery.budget(send) < send.mss();
-        let out = OutstandingData { una: send.una(), max: send.max(), cwnd_full: full };
+        let cwnd_full = snd.recovery.budget(send) < send.mss();
+        let out = OutstandingData { una: send.una(), max: send.max(), cwnd_full };
         snd.cwnd_usage.on_sent(now, &send.window, out);
         if now.since(snd.cwnd_usage.unfilled_since()) < snd.rtt.rto() {
             return;

@@ -365,7 +365,7 @@ impl LossRecovery for RackTlp {
         self.tail_probe.on_sent(end, is_retransmission);
     }
 
-    /// Without SACK, the delivered segments are unknown.
+    /// NewReno: without SACK, the delivered segments are unknown.
     fn fallback_without_sack(&self) -> Option<Box<dyn LossRecovery>> {
         Some(Box::new(NewReno::default()))
     }

@@ -85,14 +85,14 @@ impl Document {
         let runs = results.runs + ran.len() as u64;
         let timing = Timing { wall_s, runs, jobs, events_per_s: None };
         let release = fs::read_to_string("/proc/sys/kernel/osrelease");
-        let each = work.runs.iter().zip(ran).map(|(run, ran)| {
+        let each = work.runs.iter().zip(ran).map(|(run, result)| {
             let (figure, x) = run.figure_point;
             KernelRun {
                 figure: plan.study.figures[figure].id.clone(),
                 x: plan.figures[figure].points[x].value,
                 seed: run.seed,
                 stack: run.stack.clone(),
-                result: ran,
+                result,
             }
         });
         let figures = 0..plan.figures.len();
@@ -129,8 +129,8 @@ impl Document {
 fn ratio(outcome: &StudyOutcome, figure: usize, row: usize) -> Option<MeanRatio> {
     let plan = outcome.plan;
     let (planned, arms) = (&plan.figures[figure], &plan.study.arms);
-    let of = planned.arms[row];
-    let against = arms[of].against.as_ref()?;
+    let arm_index = planned.arms[row];
+    let against = arms[arm_index].against.as_ref()?;
     let other = planned.arms.iter().position(|&arm| arms[arm].name == *against)?;
     let points = outcome.selection.points[figure].iter().map(|&x| {
         let cell = |arm| Cell { figure, measure: 0, arm, x };
@@ -141,10 +141,10 @@ fn ratio(outcome: &StudyOutcome, figure: usize, row: usize) -> Option<MeanRatio>
     });
     Some(MeanRatio {
         figure: plan.study.figures[figure].id.clone(),
-        arm: arms[of].name.clone(),
+        arm: arms[arm_index].name.clone(),
         against: against.clone(),
         points: points.collect(),
-        arm_index: of,
+        arm_index,
     })
 }
 

@@ -127,14 +127,14 @@ pub fn emulate_run(scenario: &Scenario, run: &PlannedRun) -> io::Result<Emulated
     let clock = RealClock::start();
     let window = u32::try_from(tcp.window_bytes()).unwrap_or(u32::MAX);
     let congestion_control = stack.congestion_control.as_str();
-    let until = Instant::ZERO + limit;
-    let transfer = Transfer { congestion_control, bytes, window, deadline: until };
+    let deadline = Instant::ZERO + limit;
+    let transfer = Transfer { congestion_control, bytes, window, deadline };
     let arrived = transfer.run(&running, far, clock);
-    let counted = counters::read_counters(running.end(PathEnd::Near));
+    let tcp_counts = counters::read_counters(running.end(PathEnd::Near));
     // Before the path stops, because the shim releases its stored packets when it stops.
     let snapshot = below.map(ShimThread::stop_and_report).transpose();
     let report = running.stop()?;
-    let (arrived, counted, snapshot) = (arrived?, counted?, snapshot?);
+    let (arrived, tcp_counts, snapshot) = (arrived?, tcp_counts?, snapshot?);
     let because = report.warnings();
     Ok(EmulatedRun {
         completion_s: arrived.complete.map(|at| at.since(Instant::ZERO).as_secs_f64()),
@@ -148,7 +148,7 @@ pub fn emulate_run(scenario: &Scenario, run: &PlannedRun) -> io::Result<Emulated
         tolerated_s: Duration::as_secs_f64(report.tolerance.tolerated()),
         marks: report.marked,
         drops: report.counts.drops.clone(),
-        tcp_counts: counted,
+        tcp_counts,
         shim_counts: snapshot
             .map(|last| last.counts.each().filter(|(_, count)| *count > 0).collect()),
     })

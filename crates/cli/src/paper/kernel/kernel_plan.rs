@@ -83,13 +83,13 @@ pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure
         [] => CONGESTION_CONTROLS.map(str::to_owned).to_vec(),
         given => given.to_vec(),
     };
-    let most = args.transfer.or(kernel.quick.transfer.filter(|_| args.quick));
-    let longest = kernel.quick.duration.filter(|_| args.quick);
+    let max_transfer = args.transfer.or(kernel.quick.transfer.filter(|_| args.quick));
+    let max_duration = kernel.quick.duration.filter(|_| args.quick);
     let arms = plan_arms(whole, kernel, &congestion_controls)?;
     let mut building = PlanBuilder {
         whole,
-        max_transfer: most,
-        max_duration: longest,
+        max_transfer,
+        max_duration,
         cuts_transfer: false,
         cuts_duration: false,
         plan: Plan {
@@ -149,8 +149,8 @@ pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure
         reduced: args.quick || cut,
         recorded: RecordedVerdicts::None,
     };
-    let transfer_limit = most.filter(|_| cuts_transfer).map(|Size(bytes)| bytes);
-    let duration_limit = longest.filter(|_| cuts_duration);
+    let transfer_limit = max_transfer.filter(|_| cuts_transfer).map(|Size(bytes)| bytes);
+    let duration_limit = max_duration.filter(|_| cuts_duration);
     Ok(KernelPlan { plan, selection, runs, congestion_controls, transfer_limit, duration_limit })
 }
 
@@ -194,8 +194,8 @@ impl PlanBuilder<'_> {
         let text = self.whole.source.read_file(file)?;
         let (mut rows, mut shown) = (Vec::new(), Vec::new());
         let mut twins = vec![0; planned.points.len()];
-        for (arm, PlannedArm { backend: by, .. }) in arms.iter().enumerate() {
-            let row = match by {
+        for (arm, PlannedArm { backend, .. }) in arms.iter().enumerate() {
+            let row = match backend {
                 ArmBackend::Simulator(of, _) => row_of(*of),
                 ArmBackend::Kernel(_) => Some(twin_row),
             };
@@ -203,9 +203,9 @@ impl PlanBuilder<'_> {
             let mut jobs = Vec::new();
             for (x, twin_job) in twins.iter_mut().enumerate() {
                 let job = &self.whole.jobs[planned.jobs[row][x]];
-                let job = self.add_job(&text, job, by)?;
+                let job = self.add_job(&text, job, backend)?;
                 if points.contains(&x) {
-                    match by {
+                    match backend {
                         ArmBackend::Simulator(..) => self.simulated_jobs.push(job),
                         ArmBackend::Kernel(stack) => {
                             self.runs.extend(seeds.iter().map(|&seed| PlannedRun {
@@ -219,7 +219,7 @@ impl PlanBuilder<'_> {
                         }
                     }
                 }
-                if matches!(by, ArmBackend::Simulator(of, _) if Some(*of) == twin) {
+                if matches!(backend, ArmBackend::Simulator(of, _) if Some(*of) == twin) {
                     *twin_job = job;
                 }
                 jobs.push(job);

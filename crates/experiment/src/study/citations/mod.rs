@@ -149,9 +149,9 @@ pub fn check(
             checked.missing.push(format!("“{}” is in no text", passage.text));
         }
         let found = derive_numbers(plan, &kept, runner, &shell, cited, passage.numbers.len())?;
-        for (number, (found, by)) in passage.numbers.iter().zip(found) {
+        for (number, (value, derivation)) in passage.numbers.iter().zip(found) {
             let (passage, cited) = (passage.text.clone(), number.clone());
-            checked.numbers.push(CitedNumber { passage, cited, value: found, derivation: by });
+            checked.numbers.push(CitedNumber { passage, cited, value, derivation });
         }
         known.push(passage.text);
     }

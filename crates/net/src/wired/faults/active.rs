@@ -2,7 +2,9 @@
 //! actions.
 
 use driftway_base::Instant;
-use driftway_scenario::{ChangeTrigger, Fault, PartitionSignal, ReorderMode, Reordering, Schedule};
+use driftway_scenario::{
+    ChangeTrigger, Fault, FaultKind, PartitionSignal, ReorderMode, Reordering, Schedule,
+};
 
 use super::action::{FaultAction, sides};
 use super::change::ChangeFault;
@@ -78,16 +80,16 @@ pub fn active_faults(plan: &FaultPlan<'_>) -> Vec<ActiveFault> {
 }
 
 impl ActiveFault {
-    /// Returns its kind as in scenarios.
-    pub fn kind(&self) -> &'static str {
+    /// Returns its kind.
+    pub fn kind(&self) -> FaultKind {
         match self {
-            Self::Partition(_) => "partition",
-            Self::Congestion(_) => "congestion",
-            Self::Reordering { .. } => "reordering",
-            Self::Interference(_) => "interference",
-            Self::Change(_) => "change",
-            Self::RadioDown(_) => "radio-down",
-            Self::Fading(_) => "fading",
+            Self::Partition(_) => FaultKind::Partition,
+            Self::Congestion(_) => FaultKind::Congestion,
+            Self::Reordering { .. } => FaultKind::Reordering,
+            Self::Interference(_) => FaultKind::Interference,
+            Self::Change(_) => FaultKind::Change,
+            Self::RadioDown(_) => FaultKind::RadioDown,
+            Self::Fading(_) => FaultKind::Fading,
         }
     }
 

@@ -4,7 +4,7 @@ use driftway_base::{Duration, Instant};
 use driftway_scenario::{FalseWarning, Schedule, Time};
 
 use super::action::FaultAction;
-use super::outages::{Deviation, FaultKind};
+use super::outages::{Deviation, OutageKind};
 use super::plan::FaultPlan;
 
 /// False warnings of outages of a link, or of the radio of a node.
@@ -22,7 +22,7 @@ impl FadingFault {
         Some(Self {
             warning: warning(fault, lead)?,
             schedule: fault.schedule()?,
-            deviation: Deviation { seed: plan.seed, fault: (FaultKind::Fading, number), jitter },
+            deviation: Deviation { seed: plan.seed, fault: (OutageKind::Fading, number), jitter },
             fired: 0,
         })
     }

@@ -30,14 +30,14 @@ pub struct Deviation {
     /// The seed of the random streams.
     pub seed: u64,
     /// The kind of fault, and the fault's number among those of its kind.
-    pub fault: (FaultKind, u64),
+    pub fault: (OutageKind, u64),
     /// The maximum delay of a start.
     pub jitter: Duration,
 }
 
 /// A kind of fault with an own purpose of its random streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultKind {
+pub enum OutageKind {
     /// Cuts of a link.
     Partition,
     /// Outages of a radio.
@@ -50,9 +50,9 @@ impl Deviation {
     /// Returns the delay of occurrence `n`.
     pub fn delay(&self, n: u32) -> Duration {
         let purpose = match self.fault.0 {
-            FaultKind::Partition => "partition-jitter",
-            FaultKind::RadioDown => "radio-down-jitter",
-            FaultKind::Fading => "fading-jitter",
+            OutageKind::Partition => "partition-jitter",
+            OutageKind::RadioDown => "radio-down-jitter",
+            OutageKind::Fading => "fading-jitter",
         };
         self.stream(purpose, n).uniform_duration(Duration::ZERO, self.jitter)
     }
@@ -60,8 +60,8 @@ impl Deviation {
     /// Returns the duration of occurrence `n`.
     fn duration(&self, n: u32, (shortest, longest): (Duration, Duration)) -> Duration {
         let purpose = match self.fault.0 {
-            FaultKind::RadioDown => "radio-down-duration",
-            FaultKind::Partition | FaultKind::Fading => "partition-duration",
+            OutageKind::RadioDown => "radio-down-duration",
+            OutageKind::Partition | OutageKind::Fading => "partition-duration",
         };
         self.stream(purpose, n).uniform_duration(shortest, longest)
     }
@@ -69,8 +69,8 @@ impl Deviation {
     /// Returns true if the warning of occurrence `n` is missing.
     fn lacks_warning(&self, n: u32, probability: Probability) -> bool {
         let purpose = match self.fault.0 {
-            FaultKind::RadioDown => "radio-down-warning",
-            FaultKind::Partition | FaultKind::Fading => "partition-warning",
+            OutageKind::RadioDown => "radio-down-warning",
+            OutageKind::Partition | OutageKind::Fading => "partition-warning",
         };
         self.stream(purpose, n).bernoulli(probability)
     }
@@ -182,7 +182,7 @@ mod test {
 
     fn outages(jitter: Duration, missing: Option<f64>, fault: u64) -> Outages {
         let schedule = Schedule { first: secs(5), every: Some(secs(30)), count: Some(1000) };
-        let deviation = Deviation { seed: 1, fault: (FaultKind::Partition, fault), jitter };
+        let deviation = Deviation { seed: 1, fault: (OutageKind::Partition, fault), jitter };
         let missing = missing.map(Probability::from_f64);
         let warnings = missing.map(|missing| Warnings { lead: secs(2), missing });
         let durations = (secs(10), secs(10));

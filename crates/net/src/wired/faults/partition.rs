@@ -5,7 +5,7 @@ use driftway_link::QueueOnPartition;
 use driftway_scenario::{Partition, PartitionHop, PartitionQueue, PartitionSignal, Time};
 
 use super::action::FaultAction;
-use super::outages::{Deviation, FaultKind, OutageEvent, Outages, Starts, Warnings};
+use super::outages::{Deviation, OutageEvent, OutageKind, Outages, Starts, Warnings};
 use super::plan::FaultPlan;
 
 /// Cuts of a hop, or of random hops.
@@ -42,7 +42,7 @@ impl PartitionFault {
         let (lasts, Time(jitter), seed) = (fault.lasts.bounds(), fault.jitter, plan.seed);
         let missing = Probability::from_f64(fault.signal_loss);
         let warnings = fault.lead.map(|Time(lead)| Warnings { lead, missing });
-        let deviation = Deviation { seed, fault: (FaultKind::Partition, number), jitter };
+        let deviation = Deviation { seed, fault: (OutageKind::Partition, number), jitter };
         Self {
             fault: fault.clone(),
             outages: Outages::new(starts(fault, plan, number), deviation, lasts, warnings),

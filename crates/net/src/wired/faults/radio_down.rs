@@ -4,7 +4,7 @@ use driftway_base::{Instant, Probability};
 use driftway_scenario::{PartitionQueue, RadioDown, RadioSignal, Schedule, Time};
 
 use super::action::FaultAction;
-use super::outages::{Deviation, FaultKind, OutageEvent, Outages, Starts, Warnings};
+use super::outages::{Deviation, OutageEvent, OutageKind, Outages, Starts, Warnings};
 use super::plan::FaultPlan;
 
 /// Outages of the radio of a node.
@@ -26,7 +26,7 @@ impl RadioDownFault {
         let missing = Probability::from_f64(fault.signal_loss);
         let warnings = fault.lead.map(|Time(lead)| Warnings { lead, missing });
         let deviation =
-            Deviation { seed: plan.seed, fault: (FaultKind::RadioDown, number), jitter };
+            Deviation { seed: plan.seed, fault: (OutageKind::RadioDown, number), jitter };
         Self {
             node: fault.node as usize,
             outages: Outages::new(Starts::Scheduled(schedule), deviation, lasts, warnings),

@@ -1,6 +1,7 @@
 //! The faults of a network, and the actions that are due.
 
 use driftway_base::Instant;
+use driftway_scenario::FaultKind;
 use driftway_scenario::PartitionSignal;
 
 use super::action::FaultAction;
@@ -11,7 +12,7 @@ use super::partition::PartitionNotification;
 pub struct Faults {
     active: Vec<ActiveFault>,
     /// Actions with the kind of their fault, the next one last.
-    planned: Vec<(&'static str, FaultAction)>,
+    planned: Vec<(FaultKind, FaultAction)>,
     /// The allocation is reused.
     new_actions: Vec<FaultAction>,
 }
@@ -53,14 +54,14 @@ impl Faults {
         planned
     }
 
-    fn plan(&mut self, kind: &'static str) -> usize {
+    fn plan(&mut self, kind: FaultKind) -> usize {
         let count = self.new_actions.len();
         self.planned.extend(self.new_actions.drain(..).rev().map(|action| (kind, action)));
         count
     }
 
     /// Returns the next planned action, with the kind of its fault.
-    pub fn next_action(&mut self) -> Option<(&'static str, FaultAction)> {
+    pub fn next_action(&mut self) -> Option<(FaultKind, FaultAction)> {
         self.planned.pop()
     }
 

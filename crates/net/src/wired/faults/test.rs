@@ -32,7 +32,7 @@ fn faults(text: &str, seed: u64) -> Vec<ActiveFault> {
 
 fn fault(kind: &str, more: &str) -> ActiveFault {
     let mut all = faults(&format!("[[network.fault]]\nkind = \"{kind}\"\n{more}"), 1);
-    assert_eq!((all.len(), all[0].kind()), (1, kind));
+    assert_eq!((all.len(), all[0].kind().name()), (1, kind));
     all.remove(0)
 }
 

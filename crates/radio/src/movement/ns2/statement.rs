@@ -156,8 +156,8 @@ impl<'a> Script<'a> {
                     return Err(line.error_at(start, message, form));
                 };
                 let at = Some(time.word.time(line)?);
-                let (rest, end) = (inner.word.byte, inner.word.byte + inner.word.text.len());
-                return Script { line, at, position: rest, end }.read(take);
+                let (position, end) = (inner.word.byte, inner.word.byte + inner.word.text.len());
+                return Script { line, at, position, end }.read(take);
             }
             ("$god_" | "$god", "set-dist") => {
                 let form = "$god_ set-dist 0 1 2: two nodes and the hops between them";

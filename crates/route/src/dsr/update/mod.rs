@@ -146,10 +146,10 @@ impl UpdateCache {
 
     /// Records a route observed in packets of other nodes.
     fn record_overheard(&mut self, path: &Path) -> bool {
-        let Self { table, secondary, policy: learning, .. } = self;
-        learning
+        let Self { table, secondary, policy, .. } = self;
+        policy
             .usable_prefix(path)
-            .is_some_and(|path| add_overheard(table, secondary, learning, &path))
+            .is_some_and(|path| add_overheard(table, secondary, policy, &path))
     }
 }
 
@@ -200,9 +200,9 @@ impl RouteCache for UpdateCache {
                 data && self.record_data(&route.path)
             }
             RouteObservation::Overheard { .. } | RouteObservation::OverheardReply => {
-                let Self { table, secondary, policy: learning, .. } = self;
-                learning.observe(now, route, heard, |learning, path, _| {
-                    add_overheard(table, secondary, learning, path)
+                let Self { table, secondary, policy, .. } = self;
+                policy.observe(now, route, heard, |policy, path, _| {
+                    add_overheard(table, secondary, policy, path)
                 })
             }
         }

@@ -16,7 +16,7 @@ pub(super) struct ReplyRecords {
 
 #[derive(Clone, Copy, Debug)]
 struct ReplyRecord {
-    /// From the neighbour to the end of the reply's route.
+    /// The route from the neighbour to the end of the reply's route.
     route: Path,
     /// The nodes of the route, which decide most lookups.
     mask: NodeMask,

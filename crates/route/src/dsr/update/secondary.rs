@@ -19,12 +19,12 @@ pub(super) struct SecondaryCache {
 }
 
 impl SecondaryCache {
-    pub fn new(most: u16) -> Self {
-        let most = usize::from(most);
+    pub fn new(capacity: u16) -> Self {
+        let capacity = usize::from(capacity);
         Self {
-            routes: Vec::with_capacity(most),
-            masks: Vec::with_capacity(most),
-            capacity: most,
+            routes: Vec::with_capacity(capacity),
+            masks: Vec::with_capacity(capacity),
+            capacity,
             next_evicted: 0,
         }
     }

@@ -12,7 +12,7 @@ pub(super) const DATA_MAX: u8 = 2;
 /// A route, and this node's knowledge of the other nodes that have it.
 #[derive(Clone, Debug)]
 pub(super) struct RouteEntry {
-    /// From this node to the destination; once data has passed, from the source.
+    /// The route from this node to the destination; once data has passed, from the source.
     pub route: Path,
     /// The nodes of the route, which decide most lookups.
     mask: NodeMask,
@@ -67,15 +67,19 @@ impl RouteTable {
 
     /// Adds a route that starts at this node, learned for a pair of nodes, by a reply from its next node if
     /// `replied`; returns true if it is new.
-    pub fn learn(&mut self, route: &Path, pair: (Ipv4Addr, Ipv4Addr), replied: bool) -> bool {
+    pub fn learn(
+        &mut self,
+        route: &Path,
+        pair: (Ipv4Addr, Ipv4Addr),
+        learned_by_reply: bool,
+    ) -> bool {
         if let Some(known) = self.entries.iter_mut().find(|entry| entry.route == *route) {
-            known.learned_by_reply |= replied;
+            known.learned_by_reply |= learned_by_reply;
             return false;
         }
         let new = !self.covers(route);
         if new {
-            self.entries
-                .push(RouteEntry { learned_by_reply: replied, ..RouteEntry::new(route, pair) });
+            self.entries.push(RouteEntry { learned_by_reply, ..RouteEntry::new(route, pair) });
         }
         new
     }

@@ -108,18 +108,18 @@ impl UpdateCache {
         report: LinkFailureReport<'_>,
     ) -> bool {
         let Self { me, options, table, replies, secondary, targets, .. } = self;
-        let NotificationTargets { near_side: near, far_side: far, .. } = targets;
-        near.clear();
-        far.clear();
+        let NotificationTargets { near_side, far_side, .. } = targets;
+        near_side.clear();
+        far_side.clear();
         let (failed, informed) = match report {
             LinkFailureReport::LinkLayer { route } => (route, [None; 3]),
-            LinkFailureReport::RouteError { reporter, from, also_sent_to: also, .. } => {
-                (None, [Some(reporter), Some(from), also])
+            LinkFailureReport::RouteError { reporter, from, also_sent_to, .. } => {
+                (None, [Some(reporter), Some(from), also_sent_to])
             }
         };
         let broken = BrokenLink { me: *me, ignore_data: options.ignore_data, failed, informed };
         let mut was_known = table.remove(link, *me, options.truncate, |entry, at| {
-            broken.collect_targets(entry, at, near, far)
+            broken.collect_targets(entry, at, near_side, far_side)
         });
         replies.remove(link, options.truncate, |neighbour| {
             let beyond =
@@ -127,13 +127,13 @@ impl UpdateCache {
             match (options.ignore_replies, beyond) {
                 (true, _) => {}
                 (false, true) if broken.is_informed(neighbour) => {}
-                (false, true) => far.push(Path::of(&[neighbour])),
-                (false, false) => near.push(neighbour),
+                (false, true) => far_side.push(Path::of(&[neighbour])),
+                (false, false) => near_side.push(neighbour),
             }
         });
         was_known |= secondary.remove(link, *me, options.truncate);
         if options.notify {
-            near.retain(|node| !broken.is_informed(*node) && *node != *me);
+            near_side.retain(|node| !broken.is_informed(*node) && *node != *me);
             self.notify(link);
         }
         was_known

@@ -73,13 +73,18 @@ impl DestinationState {
     }
 
     /// Marks `next_hop` as failed. The state of this router's own link takes precedence.
-    pub fn mark_failed(&mut self, next_hop: NextHop, link: FailedLink, until: Option<Instant>) {
+    pub fn mark_failed(
+        &mut self,
+        next_hop: NextHop,
+        link: FailedLink,
+        expires_at: Option<Instant>,
+    ) {
         match self.failed_next_hops.iter_mut().find(|failed| failed.next_hop == next_hop) {
             Some(known) => {
                 known.link = link;
-                known.expires_at = known.expires_at.and(until);
+                known.expires_at = known.expires_at.and(expires_at);
             }
-            None => self.failed_next_hops.push(FailedNextHop { next_hop, link, expires_at: until }),
+            None => self.failed_next_hops.push(FailedNextHop { next_hop, link, expires_at }),
         }
     }
 

@@ -236,11 +236,9 @@ impl Scheme for RouteFailureAgent {
     /// likewise, freezes a TCP whose node starts a route discovery: yu-2004 §3.2.) Packets buffered by
     /// routing are not reported as undeliverable.
     fn on_route_lost(&mut self, _now: Instant, to: Ipv4Addr) {
-        let about = SignalDetails { destination: Some(to), ..SignalDetails::default() };
-        self.outbox.push_back(FeedbackOutput::Signal(Signal {
-            kind: SignalKind::RouteFailed,
-            details: about,
-        }));
+        let details = SignalDetails { destination: Some(to), ..SignalDetails::default() };
+        self.outbox
+            .push_back(FeedbackOutput::Signal(Signal { kind: SignalKind::RouteFailed, details }));
     }
 
     fn on_notice(
