@@ -13,6 +13,9 @@ const ORIGINALS_MAX: usize = 16_384;
 /// An empty queue with a larger capacity is shrunk to this.
 const ORIGINALS_KEPT: usize = 1024;
 
+/// The smallest path MTU that Linux believes (`net.ipv4.route.min_pmtu`, bytes).
+const MIN_PATH_MTU: usize = 552;
+
 /// State of an original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OriginalState {
@@ -200,7 +203,8 @@ impl RetransmissionQueue {
 
     /// Records that the local TCP retransmits `range` in a packet of `total` bytes. A segment that
     /// ends within an original was resegmented: the path MTU has shrunk (RFC 1191), and longer
-    /// stored packets are useless.
+    /// stored packets are useless. One that is shorter than any path MTU is the rest of a packet of several
+    /// segments, whose limits are not known exactly.
     pub fn on_retransmission(
         &mut self,
         range: SeqRange,
@@ -216,10 +220,11 @@ impl RetransmissionQueue {
             original.retransmitted = true;
             cut |= range.end.before(original.range.end);
         }
-        if cut {
+        let has_shrunk = cut && total >= MIN_PATH_MTU;
+        if has_shrunk {
             self.discard_longer(total, pool);
         }
-        cut
+        has_shrunk
     }
 
     /// Discards stored packets longer than `total` bytes.

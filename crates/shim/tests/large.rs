@@ -79,6 +79,41 @@ fn a_narrower_path_is_followed() {
     line.taken();
 }
 
+/// The rest of a packet whose limits the kernel chose otherwise shows no narrow path: packets were cut into as short
+/// pieces from then on.
+#[test]
+fn a_short_retransmission_shows_no_narrow_path() {
+    let mut line = Timeline::established();
+    line.at(200);
+    large(&mut line, data(1, 4000));
+    line.at(700);
+    line.local(data(1441, 8).not_capable());
+    line.taken();
+    assert_eq!(line.status().stored_bytes, 3 * 2048);
+    large(&mut line, data(4001, 3000));
+    assert_eq!(line.counts().passed, 3 + 3 + 1 + 3);
+    line.let_go();
+    line.taken();
+}
+
+#[test]
+fn a_longer_segment_shows_that_the_path_is_wide_again() {
+    let mut line = Timeline::established();
+    line.at(200);
+    large(&mut line, data(1, 4000));
+    line.at(700);
+    line.local(data(1, 900).not_capable());
+    line.local(data(4001, PIECE).not_capable());
+    line.taken();
+    line.at(900);
+    line.peer(ack(4001 + PIECE, 800));
+    line.taken();
+    large(&mut line, data(4001 + PIECE, 3000));
+    assert_eq!(line.status().stored_bytes, 2 * 2048 + 256);
+    line.let_go();
+    line.taken();
+}
+
 #[test]
 fn the_first_intercepted_packet_may_be_large() {
     let mut line = Timeline::new(config());

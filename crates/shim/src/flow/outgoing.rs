@@ -29,6 +29,8 @@ impl Flow {
     ) -> Step {
         let view = self.view();
         self.record_local(cx.now, segment);
+        // The path is not that narrow, or no longer.
+        self.path_payload = self.path_payload.filter(|len| segment.payload_len <= *len);
         let step = self.handle_segment(cx, segment, packet);
         let Step::Continue(action) = step else { return step };
         let action = self.pass_down_to_aid(cx, segment, &view, action, packet);
