@@ -9,7 +9,8 @@ use driftway_base::{
     Duration, Ecn, Instant, Ipv4Addr, Seq, SeqRange, Signal, SignalKind, UnreachableScope,
 };
 use driftway_shim::{
-    Config, CwndAfterOutage, FlowStatus, PacketAction, PacketDestination, Shim, UntouchedReason,
+    Config, CwndAfterOutage, FlowState, FlowStatus, PacketAction, PacketDestination, Shim,
+    UntouchedReason,
 };
 use driftway_wire::{
     Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps,
@@ -98,7 +99,7 @@ pub fn run(input: &[u8]) {
     if flags & 16 != 0 {
         driver.shim.shut_down(driver.now);
         driver.drain();
-        assert!(driver.shim.flows().all(|flow| flow.waiting == 0 && flow.state == "open"));
+        assert!(driver.shim.flows().all(|flow| flow.waiting == 0 && flow.state == FlowState::Open));
     }
     // No state is kept forever.
     let end = driver.now + config.forget_after.times(4);
@@ -239,7 +240,10 @@ impl Driver {
             self.cooperate_for(Duration::from_secs(4) + longest.times(20), &flows);
             for flow in self.shim.flows().filter(|flow| !self.flows[&followed(flow)].strange) {
                 assert_eq!((flow.outstanding, flow.waiting), (0, 0), "{flow:?}");
-                assert!(["open", "disconnected"].contains(&flow.state), "{flow:?}");
+                assert!(
+                    matches!(flow.state, FlowState::Open | FlowState::Disconnected),
+                    "{flow:?}"
+                );
             }
         }
     }
