@@ -349,10 +349,10 @@ pub struct RunArgs {
     /// Write events-seed-N.csv with the traces: one row per event
     #[arg(long, requires = "out")]
     pub events: bool,
-    /// Time between the rows of nodes' positions in event logs
+    /// Time between rows of positions in event logs
     #[arg(long, value_name = "TIME|off", default_value = "1 s", requires = "events")]
     pub positions: PositionInterval,
-    /// Write the frames and the packets on wires to FILE, for Wireshark; one run only
+    /// Write frames and packets on wires to FILE, for Wireshark; one run only
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
 }

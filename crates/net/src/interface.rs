@@ -32,7 +32,7 @@ pub enum Place {
     Interface(Interface, Option<u32>),
 }
 
-/// What becomes of a packet.
+/// The end of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It has reached the host of its destination, or the gateway that splits its connection.

@@ -3,6 +3,7 @@
 
 mod adhoc;
 mod airs;
+mod components;
 mod fault;
 mod flow;
 mod gateway;

@@ -183,9 +183,6 @@ fn serialize_without_keys_of_network<S: Serializer>(
 
 keys_of_link!(WIRE_KEYS: "between");
 
-/// Name of the only air of a network, if the file gives it none.
-pub(crate) const ONLY_AIR: &str = "air";
-
 /// One table, or an array of tables with names.
 mod airs {
     use std::fmt;
@@ -194,7 +191,8 @@ mod airs {
     use serde::de::{MapAccess, SeqAccess, Visitor};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::{Air, ONLY_AIR};
+    use super::Air;
+    use crate::node_names::ONLY_AIR;
 
     pub fn serialize<S: Serializer>(airs: &[Air], serializer: S) -> Result<S::Ok, S::Error> {
         match airs {

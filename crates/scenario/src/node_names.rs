@@ -7,9 +7,11 @@ use std::ops::RangeInclusive;
 use serde::de::Error;
 
 use crate::error::{Diagnostic, nearest, quoted};
-use crate::mixed::ONLY_AIR;
 use crate::reader;
 use crate::tree::{Entry, Node, Value};
+
+/// Name of the only air of a network, if the file gives it none.
+pub(crate) const ONLY_AIR: &str = "air";
 
 /// Maximum number of nodes of a mixed network.
 pub(crate) const MAX_NODES: usize = 1000;

@@ -13,7 +13,7 @@ const ORIGINALS_MAX: usize = 16_384;
 /// An empty queue with a larger capacity is shrunk to this.
 const ORIGINALS_KEPT: usize = 1024;
 
-/// The smallest path MTU that Linux believes (`net.ipv4.route.min_pmtu`, bytes).
+/// The smallest path MTU that Linux uses (`net.ipv4.route.min_pmtu`, bytes).
 const MIN_PATH_MTU: usize = 552;
 
 /// State of an original.

@@ -1,6 +1,6 @@
 //! States and transitions of carry.
 
-use crate::kit::{States, named};
+use crate::kit::{Connectivity, States, named};
 
 named! {
     /// States of carry.
@@ -34,6 +34,12 @@ named! {
         Unsupported = "unsupported by the driver",
         /// The connection is closed.
         Closed = "connection closed",
+    }
+}
+
+impl Connectivity for State {
+    fn is_disconnected(self) -> bool {
+        self == Self::Disconnected
     }
 }
 

@@ -2,17 +2,11 @@
 
 use super::Named;
 
-/// What an aid's states mean for its connection.
+/// States of an aid, some of which mean that its connection is disconnected.
 pub trait Connectivity: Named {
     /// Returns true if the aid considers the connection disconnected in this state: there is no route, or the
     /// host has no link.
     fn is_disconnected(self) -> bool;
-}
-
-impl Connectivity for crate::carry::State {
-    fn is_disconnected(self) -> bool {
-        self == Self::Disconnected
-    }
 }
 
 /// The states of an aid and the transitions between them.

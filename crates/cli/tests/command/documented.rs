@@ -113,7 +113,10 @@ fn results_of_runs_are_documented() {
     }
     layers.sort();
     layers.dedup();
-    assert_eq!(layers, ["aid", "air", "fault", "mobility", "queue", "routing", "tcp"]);
+    assert_eq!(
+        layers,
+        ["aid", "air", "fault", "link", "mobility", "queue", "routing", "tcp", "udp"]
+    );
 }
 
 #[test]

@@ -4,8 +4,8 @@ use driftway_base::Instant;
 use driftway_radio::NeighbourSignals;
 
 use super::link_monitor::LinkMonitor;
+use super::radio::{Air, Radio};
 use super::segment_order::SegmentQueueing;
-use crate::network::{Air, Radio};
 
 /// All airs and radios, and what is known of neighbours over them.
 pub struct Medium {

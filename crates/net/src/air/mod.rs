@@ -5,6 +5,7 @@ pub mod counters;
 pub mod link_monitor;
 pub mod mac;
 pub mod medium;
+pub mod radio;
 pub mod route_prober;
 pub mod routing;
 pub mod segment_order;

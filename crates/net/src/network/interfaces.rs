@@ -5,9 +5,9 @@ use driftway_link::{Dequeued, EnqueueOutcome, Frame, PacketClass, QueuePosition,
 use driftway_radio::OutgoingPacket;
 use driftway_wire::{Body, Packet, RoutedPacket};
 
-use super::parts::QueueArrival;
 use super::resolution::is_arp;
 use super::{Network, Radio};
+use crate::air::radio::QueueArrival;
 use crate::interface::{Interface, LinkEnd, Place};
 
 impl Network {

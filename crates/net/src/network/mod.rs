@@ -15,8 +15,8 @@ mod hearing;
 mod inspect;
 mod interfaces;
 mod link_retry;
+mod node;
 mod notices;
-mod parts;
 mod recorder;
 mod recording;
 mod relay;
@@ -46,7 +46,8 @@ use crate::wired::gateways::Gateways;
 use crate::wired::topology::Topology;
 use crate::wired::wires::Wires;
 
-pub(crate) use parts::{Air, Node, Radio};
+pub(crate) use crate::air::radio::{Air, Radio};
+pub(crate) use node::Node;
 use recorder::Recorder;
 pub use resolution::arp_message;
 pub use schedule::TimerCounts;
@@ -112,7 +113,7 @@ pub(crate) struct Parts {
     pub gateways: GatewayRoles,
 }
 
-/// What gateways do besides forwarding.
+/// Roles of gateways besides forwarding.
 #[derive(Default)]
 pub(crate) struct GatewayRoles {
     /// The gateways of wired nodes to nodes on the air; `None` if there are no several to choose

@@ -7,7 +7,7 @@ use crate::event::{Event, FailedSend, Recording};
 /// The events recorded so far. Where nothing is recorded, nothing is done or kept.
 #[derive(Default)]
 pub struct Recorder {
-    /// What is recorded.
+    /// Records of a run.
     pub recording: Recording,
     events: VecDeque<Event>,
     /// The failed packet that routing is handling.

@@ -7,12 +7,12 @@ use driftway_route::feedback::Scheme;
 use driftway_route::{LinkDestination, Output as Routed};
 use driftway_wire::{Body, Packet, RoutedPacket};
 
-use super::parts::QueueArrival;
 use super::resolution::is_arp;
 use super::task::Task;
 use super::{Air, Network};
 use crate::addresses::{address, node_at};
 use crate::air::counters::PacketCounts;
+use crate::air::radio::QueueArrival;
 use crate::digest::RECEIVED;
 use crate::event::Event;
 use crate::interface::{Interface, Outcome, Place};

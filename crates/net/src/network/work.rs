@@ -7,9 +7,9 @@ use driftway_base::Signal;
 use super::task::Task;
 use crate::output::Output;
 
-/// What is asked of hosts, and the tasks that follow.
+/// Requests to hosts, and the tasks that follow.
 pub struct Work {
-    /// What is asked of hosts.
+    /// Requests to hosts.
     pub outputs: VecDeque<Output>,
     /// Tasks, the next one last.
     pub tasks: Vec<Task>,

@@ -3,12 +3,12 @@
 use driftway_base::Instant;
 use driftway_radio::Positions;
 
-use super::mixed::Components;
+use super::components::Components;
 use super::problem::{CheckResult, require};
 use crate::error::quoted;
 use crate::{Adhoc, Mixed, Network};
 
-/// Whether two airs have the same value of a key.
+/// Returns true if two airs have the same value of a key.
 type IsEqual = fn(&Adhoc, &Adhoc) -> bool;
 
 /// The keys that are those of a node, not of one of its radios.

@@ -22,12 +22,12 @@ mod pcapng;
 mod radiotap;
 #[cfg(test)]
 mod test;
+mod wired_hop;
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
 
 use driftway_base::{Duration, Instant};
-use driftway_net::LinkEnd;
 use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
 use driftway_scenario::{Adhoc, Mac, Network, Scenario};
 use driftway_wire::{ArpMessage, EncodeError, HardwareAddr, Payload, RoutedPacket};
@@ -37,6 +37,7 @@ use dot11::Header;
 
 use pcapng::{CaptureInterface, CaptureWriter};
 use radiotap::Radiotap;
+pub use wired_hop::WiredHop;
 
 /// A capture of one run, written during the run.
 pub struct Capture {
@@ -55,7 +56,7 @@ pub struct Capture {
 /// An air.
 struct Channel {
     mhz: u16,
-    /// What distinguishes its interfaces from those of other airs.
+    /// The part of its interfaces' names that distinguishes them from those of other airs.
     name: Option<String>,
 }
 
@@ -65,24 +66,6 @@ struct PendingRecord {
     interface: CaptureInterface,
     record: Vec<u8>,
     comment: Option<String>,
-}
-
-/// A hop over a wire, from its sending end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct WiredHop {
-    /// The number of the wire, from 1.
-    pub wire: u32,
-    /// The node at the sending end.
-    pub node: u32,
-    /// The node at the other end.
-    pub neighbour: u32,
-}
-
-impl WiredHop {
-    /// The hop from the node at this end of a link to its neighbour.
-    pub const fn new(end: LinkEnd, node: usize, neighbour: u32) -> Self {
-        Self { wire: end.link as u32 + 1, node: node as u32, neighbour }
-    }
 }
 
 /// The body of a frame.

@@ -17,7 +17,7 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::pcapng::blocks::{Block, PcapNgBlock};
 use pcap_file::{DataLink, Endianness, PcapError};
 
-use super::WiredHop;
+use super::wired_hop::WiredHop;
 use driftway_net::addresses::address;
 
 /// Timestamps count 10⁻⁹ s.

@@ -1,4 +1,4 @@
-//! Nodes, radios and airs.
+//! Radios, and the airs that they are on.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,11 +6,8 @@ use driftway_base::{Duration, Instant};
 use driftway_link::{AdhocQueue, Arp, QueuePosition};
 use driftway_radio::MacReport;
 use driftway_route::LinkRetry;
-use driftway_route::feedback::Feedback;
 
-use crate::air::mac::MacLayer;
-use crate::air::route_prober::RouteProber;
-use crate::air::routing::Routing;
+use super::mac::MacLayer;
 use crate::event::AcceptedPacket;
 
 /// A packet that waits for address resolution: its handle, and its position in the interface queue.
@@ -27,36 +24,6 @@ pub struct QueueArrival {
     pub next_hop: Option<u32>,
     /// Its position in the queue.
     pub place: QueuePosition,
-}
-
-/// A node, which forwards packets between its interfaces.
-pub struct Node {
-    /// Reports undeliverable packets and route failures to sources.
-    pub feedback: Feedback,
-    /// The routing protocol over the air; `None` without a radio.
-    pub routing: Option<Routing>,
-    /// The node's radios, by number.
-    pub radios: Vec<usize>,
-    /// The peers of the host that are being probed.
-    pub route_prober: RouteProber,
-    /// True if the last report of an unreachable destination was about a link in range.
-    pub last_report_was_false: bool,
-    /// The number of the last packet that the node itself sent.
-    pub identification: u16,
-}
-
-impl Node {
-    /// Creates a node without radios.
-    pub fn wired(feedback: Feedback) -> Self {
-        Self {
-            feedback,
-            routing: None,
-            radios: Vec::new(),
-            route_prober: RouteProber::new(Duration::ZERO, 0),
-            last_report_was_false: false,
-            identification: 0,
-        }
-    }
 }
 
 /// The interface of a node on an air.

@@ -1,0 +1,37 @@
+//! A node, which forwards packets between its interfaces.
+
+use driftway_base::Duration;
+use driftway_route::feedback::Feedback;
+
+use crate::air::route_prober::RouteProber;
+use crate::air::routing::Routing;
+
+/// A node, which forwards packets between its interfaces.
+pub struct Node {
+    /// Reports undeliverable packets and route failures to sources.
+    pub feedback: Feedback,
+    /// The routing protocol over the air; `None` without a radio.
+    pub routing: Option<Routing>,
+    /// The node's radios, by number.
+    pub radios: Vec<usize>,
+    /// The peers of the host that are being probed.
+    pub route_prober: RouteProber,
+    /// True if the last report of an unreachable destination was about a link in range.
+    pub last_report_was_false: bool,
+    /// The number of the last packet that the node itself sent.
+    pub identification: u16,
+}
+
+impl Node {
+    /// Creates a node without radios.
+    pub fn wired(feedback: Feedback) -> Self {
+        Self {
+            feedback,
+            routing: None,
+            radios: Vec::new(),
+            route_prober: RouteProber::new(Duration::ZERO, 0),
+            last_report_was_false: false,
+            identification: 0,
+        }
+    }
+}
