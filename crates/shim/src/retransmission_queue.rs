@@ -562,16 +562,25 @@ mod test {
 
     #[test]
     fn missing_packets_limit_the_repair() {
-        let (mut flight, mut pool) = flight();
-        let start = flight.una;
+        let mut pool = BufferPool::new(1 << 20);
+        let start = Seq(u32::MAX - 150);
+        let mut flight = RetransmissionQueue::new(start);
+        for n in 0..4 {
+            let packet = pool.store(&[n as u8; 700]);
+            let original = Original { packet, ..original(&mut pool, start, n) };
+            flight.push(original, &mut pool);
+        }
         assert_eq!(flight.stored_until(), start + 400);
         // A full-sized packet that ends with an original says nothing about the path MTU.
-        flight.on_retransmission(SeqRange::new(start + 150, start + 300), 200, &mut pool);
-        assert_eq!((flight.stored_until(), flight.stored_bytes), (start + 400, 4 * 512));
+        flight.on_retransmission(SeqRange::new(start + 150, start + 300), 600, &mut pool);
+        assert_eq!((flight.stored_until(), flight.stored_bytes), (start + 400, 4 * 1024));
+        // Nor does one that is shorter than any.
+        assert!(!flight.on_retransmission(SeqRange::new(start + 200, start + 250), 551, &mut pool));
+        assert_eq!(flight.stored_until(), start + 400);
         // A resegmented one: the path MTU has shrunk.
-        flight.on_retransmission(SeqRange::new(start + 200, start + 250), 300, &mut pool);
+        flight.on_retransmission(SeqRange::new(start + 200, start + 250), 700, &mut pool);
         assert_eq!(flight.stored_until(), start + 400, "no stored packet is longer");
-        flight.on_retransmission(SeqRange::new(start + 200, start + 250), 250, &mut pool);
+        assert!(flight.on_retransmission(SeqRange::new(start + 200, start + 250), 600, &mut pool));
         assert_eq!((flight.stored_until(), flight.stored_bytes), (start, 0));
         let mut later = original(&mut pool, start, 4);
         later.packet = pool.store(&[4; 250]);
