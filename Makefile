@@ -118,18 +118,18 @@ bench: need
 
 # Emulated radios, as root: whether this machine keeps real time, and kernels beside the simulator. Two minutes.
 bench-radio: need
-	$(CARGO) bench --locked -p driftway-host --bench radio
+	$(CARGO) bench --locked -p driftway-linux --bench radio
 
 # The shim under Linux's own TCP, as root: how its packets come in, what it gives, whether it harms.
 # FIELD_RUNS (5) of each; an hour and a quarter.
 field: need
-	$(CARGO) bench --locked -p driftway-host --bench intercept
-	$(CARGO) bench --locked -p driftway-host --bench field
+	$(CARGO) bench --locked -p driftway-linux --bench intercept
+	$(CARGO) bench --locked -p driftway-linux --bench field
 
 # SOAK_BYTES (10⁹) under each fault; twenty minutes. What arrives otherwise than it was sent is a
 # failure, and so is a connection that does not survive.
 field-soak: need
-	$(CARGO) bench --locked -p driftway-host --bench field -- soak
+	$(CARGO) bench --locked -p driftway-linux --bench field -- soak
 
 # Against the stored numbers; with NS2=1 ns-2.35 runs beside (Debian: apt-get install ns2).
 validate: need

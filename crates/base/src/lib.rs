@@ -23,6 +23,7 @@ extern crate alloc;
 mod act;
 mod address;
 mod drop_reason;
+mod id;
 mod random;
 mod rate;
 mod received_power;
@@ -36,6 +37,7 @@ pub use act::{
 };
 pub use address::{Ecn, Endpoint, FlowKey, Ipv4Addr};
 pub use drop_reason::DropReason;
+pub use id::{AirId, FlowId, LinkId, NodeId, PacketId, RadioId, StationId, TimerId};
 pub use random::{Probability, RandomStream};
 pub use rate::Rate;
 pub use received_power::ReceivedPower;

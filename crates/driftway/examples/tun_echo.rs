@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::process::ExitCode;
 
 use driftway::base::Seq;
-use driftway::host::{
+use driftway::linux::{
     ConnectionDriver, ImpairedTun, Impairment, Namespace, RealClock, Tun, check_requirements,
 };
 use driftway::tcp::State;

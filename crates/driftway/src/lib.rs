@@ -6,7 +6,7 @@
 //! | run many seeds or a study, and keep the results | [`experiment::runner`], [`experiment::study`] |
 //! | drive a TCP connection over packets of one's own | [`Connection`], with [`wire`] for the bytes |
 //! | put an aid below a TCP of one's own | [`Aid`], [`aid::registry::find`] |
-//! | connect [`Connection`] to a Linux kernel | [`host::Tun`], [`host::ConnectionDriver`] |
+//! | connect [`Connection`] to a Linux kernel | [`linux::Tun`], [`linux::ConnectionDriver`] |
 //!
 //! Everything else is in the crates that are re-exported as modules, under the names that the architecture
 //! uses. Connection, aids, routing and queues are state machines without I/O: time and randomness are
@@ -53,9 +53,9 @@ pub use driftway_tcp as tcp;
 pub use driftway_wire as wire;
 
 #[cfg(feature = "simulator")]
-pub use driftway_experiment as experiment;
+pub use driftway_endpoint as endpoint;
 #[cfg(feature = "simulator")]
-pub use driftway_node as node;
+pub use driftway_experiment as experiment;
 #[cfg(feature = "simulator")]
 pub use driftway_radio as radio;
 #[cfg(feature = "simulator")]
@@ -64,7 +64,7 @@ pub use driftway_scenario as scenario;
 pub use driftway_sim as sim;
 
 #[cfg(all(feature = "linux", target_os = "linux"))]
-pub use driftway_host as host;
+pub use driftway_linux as linux;
 
 pub use driftway_aid::{Aid, SegmentVerdict};
 pub use driftway_base::{Duration, Endpoint, Instant, Ipv4Addr, Signal, TcpView};

@@ -2,8 +2,8 @@
 //! checks that take the place of the end-to-end ones.
 
 use driftway_base::{Instant, Ipv4Addr, Signal};
+use driftway_endpoint::{Gateway, GatewayEventKind, GatewayOutcome, LegSetup, Opening, Side};
 use driftway_link::QueuePosition;
-use driftway_node::{Gateway, GatewayEventKind, GatewayOutcome, LegSetup, Opening, Side};
 use driftway_scenario::Network as Kind;
 use driftway_wire::Packet;
 

@@ -3,10 +3,10 @@
 use driftway_base::{
     FlowKey, Instant, Ipv4Addr, Signal, SignalDetails, SignalKind, UnreachableScope,
 };
+use driftway_endpoint::{Host, ReceiveOutcome};
 use driftway_link::QueuePosition;
 use driftway_net::addresses::{address, node_at};
 use driftway_net::{DISCARD_PORT, Network, Output};
-use driftway_node::{Host, ReceiveOutcome};
 use driftway_scenario::{Scenario, Time, Transport};
 use driftway_tcp::{Event as TcpEvent, Stats, Transmit};
 use driftway_wire::{Body, Packet, Payload, UdpDatagram};

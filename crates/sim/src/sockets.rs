@@ -1,8 +1,8 @@
 //! Sockets built from a scenario.
 
 use driftway_base::{Duration, Endpoint, Instant, RandomStream, Seq};
+use driftway_endpoint::Socket;
 use driftway_net::addresses::address;
-use driftway_node::Socket;
 use driftway_scenario::{Flow, Phase, Tcp, Tick, Time};
 use driftway_tcp::{Clock, Config, Connection};
 use driftway_wire::{Body, Packet};

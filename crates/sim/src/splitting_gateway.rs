@@ -1,8 +1,8 @@
 //! The gateway that splits connections, with the flows of these.
 
 use driftway_base::{Ipv4Addr, ReceivedPower};
+use driftway_endpoint::{Gateway, Side};
 use driftway_net::Network;
-use driftway_node::{Gateway, Side};
 use driftway_scenario::{Network as Kind, Scenario};
 use driftway_tcp::Stats;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::Ipv4Addr;
 
 use driftway_base::Duration;
-use driftway_host::{EmulationCounts, EmulationReport, KernelCounts};
+use driftway_linux::{EmulationCounts, EmulationReport, KernelCounts};
 use driftway_scenario::Scenario;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 
-use driftway_host::{
+use driftway_linux::{
     Emulation, Namespace, NamespaceReaper, RunningEmulation, check_requirements, current_executable,
 };
 use driftway_scenario::{Scenario, Size};
@@ -147,7 +147,7 @@ fn namespace_of(namespace: Option<&Namespace>) -> Result<&Namespace, Failure> {
 /// # Errors
 /// A process that cannot be terminated.
 pub fn guard(args: &GuardianArgs) -> Result<(), Failure> {
-    driftway_host::reap_namespaces(&args.namespaces, programs::TERMINATION_GRACE)
+    driftway_linux::reap_namespaces(&args.namespaces, programs::TERMINATION_GRACE)
         .map_err(|e| failed("end the processes in the namespaces", &e))
 }
 

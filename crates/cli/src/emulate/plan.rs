@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::process::Command;
 
-use driftway_host::{end_nodes, node_count, not_emulated};
+use driftway_linux::{end_nodes, node_count, not_emulated};
 use driftway_scenario::{Network, Scenario, nearest};
 
 use super::programs::shell;

@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use driftway_host::{Emulation, Namespace, RunningEmulation};
+use driftway_linux::{Emulation, Namespace, RunningEmulation};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

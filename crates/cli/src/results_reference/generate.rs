@@ -6,7 +6,7 @@ use driftway_aid::registry::AIDS;
 use driftway_experiment::rows::{TableInfo, table_columns};
 use driftway_experiment::study::stored_results::STORED_COLUMNS;
 use driftway_experiment::{study, validation};
-use driftway_host::{DaemonCounts, UnseenCounts};
+use driftway_linux::{DaemonCounts, UnseenCounts};
 use driftway_shim::Counts;
 use driftway_sim::columns::ColumnInfo;
 use driftway_sim::log::{self, COMMON_COLUMNS, EVENTS, EventInfo, Layer, PACKET_COLUMNS, Reasons};

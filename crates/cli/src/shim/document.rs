@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::net::SocketAddrV4;
 
 use driftway_base::{Duration, Endpoint};
-use driftway_host::{KernelTcp, ShimSnapshot, kernel_tcp};
+use driftway_linux::{KernelTcp, ShimSnapshot, kernel_tcp};
 use driftway_shim::{FlowState, FlowStatus, LossDecisions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -320,8 +320,8 @@ mod test {
                 refused: LossDecisions::default().into(),
                 events: driftway_shim::Counts::descriptions().map(named).collect(),
             },
-            driver: driftway_host::DaemonCounts::descriptions().map(named).collect(),
-            unseen: driftway_host::UnseenCounts::descriptions().map(named).collect(),
+            driver: driftway_linux::DaemonCounts::descriptions().map(named).collect(),
+            unseen: driftway_linux::UnseenCounts::descriptions().map(named).collect(),
             flows: vec![flow],
         };
         crate::results_reference::assert_documented("driftway-shim-status", &document);

@@ -18,7 +18,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::thread;
 
-use driftway_host::{
+use driftway_linux::{
     DedicatedUser, Heartbeat, ShimDaemon, Watchdog, drop_privileges, missing_capability,
     raise_priority, startup_warnings,
 };

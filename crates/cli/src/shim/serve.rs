@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration as Patience;
 
 use driftway_base::{Duration, Instant};
-use driftway_host::{RealClock, StatusHandle};
+use driftway_linux::{RealClock, StatusHandle};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use driftway_host::{current_executable, detach_helper, drop_all_privileges, spawn_helper};
+use driftway_linux::{current_executable, detach_helper, drop_all_privileges, spawn_helper};
 use tracing::warn;
 
 use super::args::CleanerArgs;

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread;
 
-use driftway_host::ShimDaemon;
+use driftway_linux::ShimDaemon;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
@@ -35,7 +35,7 @@ pub fn stop(socket: Option<&Path>) -> Result<(), Failure> {
 
 /// Process that intercepts this namespace's packets.
 fn find_process(path: &Path) -> io::Result<Option<(i32, OwnedFd)>> {
-    let at_work = || match driftway_host::owning_process() {
+    let at_work = || match driftway_linux::owning_process() {
         // Without permission to read its files, the peer of its socket is used: only the shim could
         // create that.
         Err(error) if error.kind() == ErrorKind::NotFound => {

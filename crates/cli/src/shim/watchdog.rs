@@ -1,6 +1,6 @@
 //! Watchdog process, which kills a shim that hangs: this program as `driftway shim watchdog`.
 
-use driftway_host::{DedicatedUser, Watchdog, current_executable};
+use driftway_linux::{DedicatedUser, Watchdog, current_executable};
 use tracing::warn;
 
 use super::args::WatchdogArgs;
@@ -22,5 +22,5 @@ pub fn watch(args: &WatchdogArgs) -> Result<(), Failure> {
         [user, group] => Some(DedicatedUser::new(user, group)),
         _ => None,
     };
-    driftway_host::run_watchdog(user).map(drop).map_err(|e| failed("monitor the shim", &e))
+    driftway_linux::run_watchdog(user).map(drop).map_err(|e| failed("monitor the shim", &e))
 }

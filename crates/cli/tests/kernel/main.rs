@@ -11,7 +11,7 @@ mod test_programs;
 
 use std::process::ExitCode;
 
-use driftway_host::check_requirements;
+use driftway_linux::check_requirements;
 use libtest_mimic::{Arguments, Completion, Trial, run};
 
 fn main() -> ExitCode {

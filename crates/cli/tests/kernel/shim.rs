@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin;
-use driftway_host::{Emulation, Namespace, PathEnd, RunningEmulation, ShimDaemon, end_nodes};
+use driftway_linux::{Emulation, Namespace, PathEnd, RunningEmulation, ShimDaemon, end_nodes};
 use driftway_scenario::Scenario;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

@@ -13,7 +13,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use caps::{CapSet, Capability};
-use driftway_host::{Namespace, ShimDaemon};
+use driftway_linux::{Namespace, ShimDaemon};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

@@ -7,7 +7,7 @@ use driftway_base::{
     Act, ActResult, Endpoint, FailedLink, Instant, Ipv4Addr, Known, ReceivedPower, Seq, Signal,
     SignalKind, TcpView,
 };
-use driftway_node::{Host, Socket};
+use driftway_endpoint::{Host, Socket};
 use driftway_tcp::{Config, Connection};
 use driftway_wire::TcpSegment;
 

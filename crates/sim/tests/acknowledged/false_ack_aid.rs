@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use driftway_aid::atcp::{Atcp, AtcpOptions};
 use driftway_aid::{Aid, SegmentVerdict};
 use driftway_base::{Act, ActResult, Ecn, Endpoint, Instant, Ipv4Addr, Seq, Signal, TcpView};
-use driftway_node::Socket;
+use driftway_endpoint::Socket;
 use driftway_tcp::{Config, Connection};
 use driftway_wire::{TcpFlags, TcpSegment};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::{fs, io};
 
-use driftway_host::Namespace;
+use driftway_linux::Namespace;
 
 /// A counter.
 pub struct Counter {

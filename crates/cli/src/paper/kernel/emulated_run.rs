@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use driftway_base::{Duration, Instant};
 use driftway_experiment::study::check::aid_named;
-use driftway_host::{
+use driftway_linux::{
     Emulation, Namespace, PathEnd, RealClock, ShimDaemon, ShimSnapshot, StatusHandle,
     enable_realtime_scheduling,
 };

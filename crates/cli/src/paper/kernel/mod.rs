@@ -17,7 +17,7 @@ use std::fs;
 use std::io::Write;
 use std::num::NonZeroU64;
 
-use driftway_host::{check_requirements, missing_capability};
+use driftway_linux::{check_requirements, missing_capability};
 use driftway_scenario::Application;
 use driftway_sim::results::{FlowResult, RunResult};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};

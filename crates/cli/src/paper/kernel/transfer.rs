@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use driftway_base::Instant;
-use driftway_host::{PathEnd, RealClock, RunningEmulation};
+use driftway_linux::{PathEnd, RealClock, RunningEmulation};
 use nix::libc;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket, sockopt,

@@ -1,0 +1,349 @@
+//! A simulated network with real packets in it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+
+use driftway_base::{DropReason, Instant, Ipv4Addr, SignalKind};
+use driftway_endpoint::{Host, ReceiveOutcome};
+use driftway_link::QueuePosition;
+use driftway_net::addresses::address;
+use driftway_net::{CROSS_TRAFFIC_STREAM, Event, Network, Output, Recording};
+use driftway_scenario::{Network as Kind, Scenario};
+use driftway_wire::{Packet, Payload};
+
+use super::kernel_packet::{KernelPacket, is_about_opaque, number, rewrite};
+use super::packet_store::PacketStore;
+
+/// A packet that leaves the network at a node with a kernel.
+#[derive(Debug)]
+pub struct DepartingPacket {
+    /// Index of the kernel.
+    pub kernel: usize,
+    /// Scheduled time.
+    pub due: Instant,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// A change of the carrier of a kernel's device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CarrierChange {
+    /// Index of the kernel.
+    pub kernel: usize,
+    /// It gets its carrier back.
+    pub is_on: bool,
+}
+
+/// Counters of packets that entered at one node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelCounts {
+    /// Packets that entered the network.
+    pub entered: u64,
+    /// Packets of these that left at another kernel; copies do not count.
+    pub delivered: u64,
+    /// Bytes of those delivered, IP headers included.
+    pub bytes: u64,
+}
+
+/// Counters of the network.
+#[derive(Clone, Debug, Default)]
+pub struct EmulationCounts {
+    /// Counts by the kernel at which packets entered, in the order of the nodes given.
+    pub by_kernel: Vec<KernelCounts>,
+    /// Losses by reason, of packets that entered at a kernel or were answers of routers, before a copy
+    /// of them arrived.
+    pub drops: BTreeMap<&'static str, u64>,
+    /// Packets addressed to a router that reached it.
+    pub to_routers: u64,
+    /// Packets created by routers that reached a kernel.
+    pub icmp_from_routers: u64,
+    /// Offered packets that are not IPv4.
+    pub not_ipv4: u64,
+}
+
+/// A simulated network with kernels in place of some of its hosts, driven by real time.
+///
+/// Events: [`offer`](Self::offer), [`on_timeout`](Self::on_timeout); polls: [`poll`](Self::poll)
+/// and [`poll_carrier`](Self::poll_carrier) until there is nothing, then [`next_timeout`](Self::next_timeout). Time never goes back. With a
+/// late driver no event is lost: all due events are processed with their scheduled times. The
+/// network never runs ahead of the time that the driver gives.
+///
+/// The network moves and copies descriptions of packets; the bytes of a kernel's packet are found by
+/// a number in its description. Nodes without a kernel are routers with a host that answers echo
+/// requests and rejects TCP segments.
+pub struct EmulatedNetwork {
+    net: Network,
+    store: PacketStore,
+    /// Hosts of the nodes, which act at nodes without a kernel.
+    hosts: Vec<Host>,
+    /// Node of each kernel.
+    kernels: Vec<usize>,
+    /// Kernel of each node.
+    kernel_at: Vec<Option<usize>>,
+    departing: VecDeque<DepartingPacket>,
+    carrier_changes: VecDeque<CarrierChange>,
+    counts: EmulationCounts,
+}
+
+/// Returns why the network of a scenario cannot be emulated; `None`: it can.
+pub fn not_emulated(scenario: &Scenario) -> Option<String> {
+    let Kind::Mixed(mixed) = &scenario.network else { return None };
+    let gateway = scenario.node_name(mixed.splitting_gateway()?.node);
+    Some(format!(
+        "network.gateway.split: {gateway} would split connections, which needs the bytes of their streams, \
+         and an emulated network keeps packets only; leave it out (--set network.gateway.split=false)"
+    ))
+}
+
+impl EmulatedNetwork {
+    /// Creates the network of a scenario at time zero, with kernels at these nodes.
+    ///
+    /// # Errors
+    /// The scenario has not been checked, there is no kernel, or one is at a node that does not exist
+    /// or has another.
+    pub fn new(scenario: &Scenario, seed: u64, kernels: &[usize]) -> io::Result<Self> {
+        let wrong = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
+        // Static routes over the air are those that these pairs need.
+        let others = 0..scenario.network.nodes();
+        let pairs = kernels.iter().flat_map(|kernel| others.clone().map(|to| (*kernel as u32, to)));
+        let pairs: Vec<_> = pairs.filter(|(kernel, to)| kernel != to).collect();
+        if let Some(why) = not_emulated(scenario) {
+            return Err(wrong(why));
+        }
+        let mut net = Network::build_between(scenario, &pairs, seed, seed)
+            .map_err(|error| wrong(error.to_string()))?;
+        net.start(Recording::Ends);
+        let mut kernel_at = vec![None; net.nodes()];
+        for (kernel, node) in kernels.iter().enumerate() {
+            let place = kernel_at.get_mut(*node);
+            let place = place.ok_or_else(|| wrong(format!("there is no node {node}")))?;
+            if place.replace(kernel).is_some() {
+                return Err(wrong(format!("node {node} has two kernels")));
+            }
+        }
+        if kernels.is_empty() {
+            return Err(wrong("no node has a kernel".into()));
+        }
+        let mut network = Self {
+            store: PacketStore::new(net.may_duplicate()),
+            hosts: (0..net.nodes()).map(|node| Host::new(address(node))).collect(),
+            kernels: kernels.to_vec(),
+            kernel_at,
+            net,
+            departing: VecDeque::new(),
+            carrier_changes: VecDeque::new(),
+            counts: EmulationCounts {
+                by_kernel: vec![KernelCounts::default(); kernels.len()],
+                ..EmulationCounts::default()
+            },
+        };
+        network.settle();
+        Ok(network)
+    }
+
+    /// Returns the address of a kernel.
+    pub fn address(&self, kernel: usize) -> Ipv4Addr {
+        address(self.kernels[kernel])
+    }
+
+    /// Returns the addresses of all nodes.
+    pub fn node_addresses(&self) -> Vec<Ipv4Addr> {
+        (0..self.net.nodes()).map(address).collect()
+    }
+
+    /// Returns the counters so far.
+    pub const fn counts(&self) -> &EmulationCounts {
+        &self.counts
+    }
+
+    /// Returns the number of packets marked by queues.
+    pub fn marked(&self) -> u64 {
+        self.net.marks()
+    }
+
+    /// Checks the conservation of packets.
+    ///
+    /// # Errors
+    /// Describes the missing packets: a bug in driftway.
+    pub fn check_conservation(&self) -> Result<(), String> {
+        self.net.check_conservation()
+    }
+
+    /// Returns the time of the next event; in the far future if there is none.
+    pub fn next_timeout(&mut self) -> Instant {
+        while self.net.discard_replaced_wakeup() {}
+        self.net.next_timeout()
+    }
+
+    /// Processes all events due by `now`.
+    pub fn on_timeout(&mut self, now: Instant) {
+        loop {
+            let at = self.net.next_timeout();
+            if at > now || at == Instant::FAR_FUTURE {
+                break;
+            }
+            self.net.on_timeout(now);
+            self.settle();
+        }
+        self.net.advance(now);
+    }
+
+    /// Accepts a packet from a kernel.
+    pub fn offer(&mut self, now: Instant, kernel: usize, bytes: &[u8]) {
+        self.on_timeout(now);
+        let Some(packet) = KernelPacket::read(bytes) else {
+            self.counts.not_ipv4 += 1;
+            return;
+        };
+        self.counts.by_kernel[kernel].entered += 1;
+        self.enter(self.kernels[kernel], packet, bytes);
+        self.settle();
+    }
+
+    /// Returns the next packet that leaves.
+    pub fn poll(&mut self) -> Option<DepartingPacket> {
+        self.departing.pop_front()
+    }
+
+    /// Returns the next change of a carrier.
+    pub fn poll_carrier(&mut self) -> Option<CarrierChange> {
+        self.carrier_changes.pop_front()
+    }
+
+    /// Takes back the buffer of a packet that was passed to the kernel.
+    pub fn give_back(&mut self, departed: DepartingPacket) {
+        self.store.give_back(departed.bytes);
+    }
+
+    /// Lets a packet with bytes enter at a node. Routing must not search for addresses that no node
+    /// has, such as those of multicast.
+    fn enter(&mut self, node: usize, packet: KernelPacket, bytes: &[u8]) {
+        match self.net.node_at(packet.destination()) {
+            Some(to) if to != node => {
+                let number = self.store.insert(self.net.now(), node, &bytes[..packet.len]);
+                self.net.send_numbered(node, &packet.numbered(number), QueuePosition::Tail);
+            }
+            _ => self.count_drop(DropReason::UnknownDestination),
+        }
+    }
+
+    /// Lets the network and the hosts act until nothing is left to do at this instant.
+    fn settle(&mut self) {
+        while let Some(output) = self.net.poll() {
+            self.handle_events();
+            match output {
+                Output::Deliver { node, packet } => self.deliver(node, &packet),
+                Output::Signal { node, signal } => self.signal(node, signal.kind),
+                // For simulated hosts. No connection is split.
+                Output::Intercepted { .. }
+                | Output::NextHopPower { .. }
+                | Output::SendFailed { .. }
+                | Output::RouteProbesDue { .. } => {}
+            }
+        }
+        self.handle_events();
+    }
+
+    /// Passes a signal to the kernel of a node. A kernel has one device, whatever the node has, and
+    /// knows of its links only whether that has a carrier.
+    fn signal(&mut self, node: usize, kind: SignalKind) {
+        let Some(kernel) = self.kernel_at[node] else { return };
+        let is_on = match kind {
+            SignalKind::LinkDown => false,
+            SignalKind::LinkUp => true,
+            _ => return,
+        };
+        if self.net.interface_count(node) == 1 {
+            self.carrier_changes.push_back(CarrierChange { kernel, is_on });
+        }
+    }
+
+    fn handle_events(&mut self) {
+        while let Some(event) = self.net.poll_event() {
+            // A packet that is delivered ends with the output.
+            if let Event::Dropped { packet, reason, .. } = event
+                && let Some(number) = number(&packet.packet)
+                && self.store.on_dropped(self.net.now(), number)
+            {
+                self.count_drop(reason);
+            }
+        }
+    }
+
+    fn count_drop(&mut self, reason: DropReason) {
+        *self.counts.drops.entry(reason.name()).or_default() += 1;
+    }
+
+    fn deliver(&mut self, node: usize, packet: &Packet) {
+        match (number(packet), self.kernel_at[node]) {
+            (Some(number), kernel) => self.deliver_stored(node, kernel, packet, number),
+            (None, _) if packet.payload().stream == CROSS_TRAFFIC_STREAM => {}
+            (None, Some(kernel)) => self.deliver_own(kernel, packet),
+            (None, None) => {
+                let now = self.net.now();
+                if let ReceiveOutcome::Reply(answer) = self.hosts[node].on_packet(now, packet) {
+                    self.net.send(node, answer, QueuePosition::Tail);
+                }
+            }
+        }
+    }
+
+    /// Delivers a packet that has bytes.
+    fn deliver_stored(&mut self, node: usize, kernel: Option<usize>, packet: &Packet, number: u64) {
+        let now = self.net.now();
+        let Some(mut stored) = self.store.deliver(now, number) else { return };
+        let Some(kernel) = kernel else {
+            self.counts.to_routers += u64::from(stored.is_first);
+            self.deliver_to_router(node, &stored.bytes);
+            return self.store.give_back(stored.bytes);
+        };
+        match self.kernel_at[stored.from] {
+            None => self.counts.icmp_from_routers += u64::from(stored.is_first),
+            Some(from) if stored.is_first => {
+                let counts = &mut self.counts.by_kernel[from];
+                counts.delivered += 1;
+                counts.bytes += stored.bytes.len() as u64;
+            }
+            Some(_) => {}
+        }
+        rewrite(&mut stored.bytes, packet.ip.ttl, packet.ip.ecn);
+        self.departing.push_back(DepartingPacket { kernel, due: now, bytes: stored.bytes });
+    }
+
+    /// Delivers a packet to a router, which may answer it: an echo request, a segment to a closed
+    /// port.
+    fn deliver_to_router(&mut self, node: usize, bytes: &[u8]) {
+        let Ok(decoded) = Packet::decode(bytes) else { return };
+        let now = self.net.now();
+        let ReceiveOutcome::Reply(answer) = self.hosts[node].on_packet(now, &decoded.packet) else {
+            return;
+        };
+        let mut encoded = self.store.buffer();
+        encoded.resize(answer.len() as usize, 0);
+        let copy = |_, to: &mut [u8]| to.copy_from_slice(decoded.payload);
+        if answer.encode(&mut encoded, copy).is_ok()
+            && let Some(packet) = KernelPacket::read(&encoded)
+        {
+            self.enter(node, packet, &encoded);
+        }
+        self.store.give_back(encoded);
+    }
+
+    /// Delivers a packet that the network itself has made.
+    fn deliver_own(&mut self, kernel: usize, packet: &Packet) {
+        // Its quotation is not what the kernel has sent.
+        if is_about_opaque(packet) {
+            return;
+        }
+        let mut bytes = self.store.buffer();
+        bytes.resize(packet.len() as usize, 0);
+        if packet.encode(&mut bytes, Payload::fill_pattern).is_ok() {
+            self.counts.icmp_from_routers += 1;
+            self.departing.push_back(DepartingPacket { kernel, due: self.net.now(), bytes });
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "emulated_network/test.rs"]
+mod test;

@@ -1,0 +1,113 @@
+//! Servers that share a port (`SO_REUSEPORT`), with short and long connections and an outage.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use driftway_linux::{Namespace, ShimSettings};
+
+use crate::pair::{DEVICE, THERE, pair, plug};
+use crate::shimmed::RunningShim;
+use crate::stream_digest::StreamDigest;
+use crate::streams::{PATIENCE, nap, receive, send, socket};
+use crate::wired;
+
+tests![listeners_of_one_port];
+
+const PORT: u16 = 7000;
+const SERVERS: usize = 4;
+const CLIENTS: usize = 8;
+/// Connections of each client.
+const ROUNDS: usize = 12;
+/// Lengths of requests and of answers, in turns.
+const LENGTHS: [u64; 3] = [300, 2_000, 400_000];
+
+fn listener(far: &Namespace) -> TcpListener {
+    let socket = socket(far);
+    socket.set_reuse_port(true).unwrap();
+    socket.bind(&SocketAddr::from((THERE, PORT)).into()).unwrap();
+    socket.listen(64).unwrap();
+    socket.into()
+}
+
+/// Answers each connection by as many bytes as it has received, until the number of connections is
+/// complete.
+fn serve(listener: &TcpListener, total: &AtomicUsize) -> usize {
+    listener.set_nonblocking(true).unwrap();
+    let mut served = 0;
+    thread::scope(|scope| {
+        while total.load(Ordering::Relaxed) < CLIENTS * ROUNDS {
+            let Ok((mut stream, _)) = listener.accept() else {
+                nap(1);
+                continue;
+            };
+            total.fetch_add(1, Ordering::Relaxed);
+            served += 1;
+            scope.spawn(move || {
+                stream.set_nonblocking(false).unwrap();
+                stream.set_read_timeout(Some(PATIENCE)).unwrap();
+                // Each connection has a pattern of its own, whose number comes first.
+                let mut key = [0];
+                stream.read_exact(&mut key).unwrap();
+                let received = receive(&stream, key[0].into());
+                received.assert_complete(received.bytes());
+                let mut sent = StreamDigest::default();
+                send(&stream, u64::from(!key[0]), &mut sent, received.bytes());
+                stream.shutdown(Shutdown::Write).unwrap();
+            });
+        }
+    });
+    served
+}
+
+fn request(near: &Namespace, key: u8, bytes: u64) {
+    let socket = socket(near);
+    socket.connect(&SocketAddr::from((THERE, PORT)).into()).unwrap();
+    let mut stream = std::net::TcpStream::from(socket);
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(&[key]).unwrap();
+    send(&stream, key.into(), &mut StreamDigest::default(), bytes);
+    stream.shutdown(Shutdown::Write).unwrap();
+    receive(&stream, u64::from(!key)).assert_complete(bytes);
+}
+
+fn listeners_of_one_port() {
+    let ends = pair(true).unwrap();
+    let [near, far] = &ends;
+    near.run(|| wired::shape(DEVICE, 12_500_000, 200_000)).unwrap().unwrap();
+    let shims = [0, 1].map(|end| RunningShim::start(&ends[end], &ShimSettings::default()));
+    let listeners: Vec<_> = (0..SERVERS).map(|_| listener(far)).collect();
+    let total = AtomicUsize::new(0);
+    let served: Vec<_> = thread::scope(|scope| {
+        let servers = listeners.iter().map(|listener| scope.spawn(|| serve(listener, &total)));
+        let servers: Vec<_> = servers.collect();
+        for client in 0..CLIENTS {
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    let number = client * ROUNDS + round;
+                    request(near, number as u8, LENGTHS[number % LENGTHS.len()]);
+                }
+            });
+        }
+        nap(400);
+        far.run(|| plug(false)).unwrap().unwrap();
+        nap(1000);
+        far.run(|| plug(true)).unwrap().unwrap();
+        servers.into_iter().map(|server| server.join().unwrap()).collect()
+    });
+    assert!(served.iter().all(|served| *served > 0), "{served:?}");
+    nap(300);
+    let long = (CLIENTS * ROUNDS / LENGTHS.len()) as u64;
+    for shim in shims {
+        let stood = shim.stop();
+        let counts = stood.counts;
+        // Of the short ones, those that the outage makes long are carried, too. Some of the long ones
+        // may count as older than the shim, and pass.
+        assert!((long / 2..2 * long).contains(&counts.flows), "{stood:?}");
+        assert!(stood.unseen.young > 0, "{stood:?}");
+        assert_eq!((counts.tracking_lost, counts.implausible), (0, 0), "{stood:?}");
+        assert_eq!(counts.outages, counts.survived, "{stood:?}");
+        assert_eq!(stood.memory.0, 0, "{stood:?}");
+    }
+}
