@@ -64,7 +64,9 @@ pub fn run(input: &[u8]) {
         match bytes.u8() % 8 {
             0 => {
                 node.held += 1;
-                node.dsr.send(node.now, datagram(SELF, to));
+                let mut packet = datagram(SELF, to);
+                packet.ip.identification = node.dsr.new_identification();
+                node.dsr.send(node.now, packet);
             }
             1 | 2 => {
                 let packet = routed(&mut bytes);

@@ -1,7 +1,7 @@
-//! Movement files: rejected with a message and a position, or parsed, in which case each node stays within
+//! Movement files: rejected with a message and a position, or parsed, in which case each station stays within
 //! the movement's bounds at all times.
 
-use driftway_base::Instant;
+use driftway_base::{Instant, StationId};
 use driftway_radio::movement::{Movement, MovementError, bonnmotion, decode, ns2, parse};
 use driftway_radio::{Mobility, Positions};
 
@@ -29,8 +29,8 @@ fn refused(error: &MovementError, input: &[u8]) {
 }
 
 fn move_along(movement: Movement) {
-    let (nodes, end, bounds) = (movement.nodes(), movement.end(), movement.bounds());
-    assert!(nodes > 0);
+    let (stations, end, bounds) = (movement.nodes(), movement.end(), movement.bounds());
+    assert!(stations > 0);
     // Tolerance for the end of a leg, which is rounded to a nanosecond.
     let slack = 1e-3;
     let within = |low: f64, at: f64, high: f64| low - slack <= at && at <= high + slack;
@@ -38,13 +38,13 @@ fn move_along(movement: Movement) {
     let mut hearers = Vec::new();
     for part in [0, 1, 3, 7, 8, 9] {
         let now = Instant::from_nanos((end.as_nanos() / 8).saturating_mul(part));
-        for node in 0..nodes as u32 {
-            let (x, y) = field.position(node, now);
+        for station in (0..stations).map(StationId::from) {
+            let (x, y) = field.position(station, now);
             assert!(within(bounds.low.0, x, bounds.high.0), "{x} {bounds:?}");
             assert!(within(bounds.low.1, y, bounds.high.1), "{y} {bounds:?}");
         }
-        field.nodes_in_range(now, 0, &mut hearers);
-        assert!(hearers.iter().all(|hearer| hearer.node > 0 && (hearer.node as usize) < nodes));
+        field.stations_in_range(now, StationId::new(0), &mut hearers);
+        assert!(hearers.iter().all(|hearer| (1..stations).contains(&hearer.station.index())));
         hearers.clear();
     }
 }

@@ -1,8 +1,7 @@
 //! A route failure agent under arbitrary packets, notifications and link failures: it sends no notification
 //! about a notification, neither loses nor duplicates a buffered packet, and its messages can be encoded.
 
-use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
-use driftway_base::DropReason;
+use driftway_base::{DropReason, Duration, FailedLink, Instant, Ipv4Addr, PacketId};
 use driftway_route::feedback::{
     BufferConfig, FeedbackOutput, FlushTrigger, NextHop, RfnConfig, RouteFailureAgent, Scheme,
     UndeliverableOutcome, UndeliverablePacket,
@@ -40,10 +39,11 @@ pub fn run(input: &[u8]) {
             1 => {
                 next_id += 1;
                 let known = !router.is_usable(now, to, next_hop);
-                let outcome = given_up(&mut router, now, &packet, Some(next_id));
+                let id = PacketId::new(next_id);
+                let outcome = given_up(&mut router, now, &packet, Some(id));
                 assert!(outcome == UndeliverableOutcome::Dropped || buffer.is_some());
                 if outcome == UndeliverableOutcome::Buffered {
-                    kept.push(next_id);
+                    kept.push(id);
                 }
                 let said = message(&mut router);
                 assert!(said.is_some() || !known, "a packet without a route causes an RFN");
@@ -55,7 +55,7 @@ pub fn run(input: &[u8]) {
                 let mut for_us = notice;
                 for_us.ip.destination = to;
                 assert_eq!(
-                    given_up(&mut router, now, &for_us, Some(0)),
+                    given_up(&mut router, now, &for_us, Some(PacketId::new(0))),
                     UndeliverableOutcome::Dropped
                 );
             }
@@ -84,11 +84,11 @@ fn given_up(
     router: &mut RouteFailureAgent,
     now: Instant,
     packet: &Packet,
-    number: Option<u32>,
+    packet_id: Option<PacketId>,
 ) -> UndeliverableOutcome {
     router.on_undeliverable(
         now,
-        &UndeliverablePacket { packet, reason: DropReason::NoRoute, link: None, packet_id: number },
+        &UndeliverablePacket { packet, reason: DropReason::NoRoute, link: None, packet_id },
     )
 }
 

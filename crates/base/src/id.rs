@@ -62,8 +62,6 @@ identifiers! {
     PacketId
     /// A flow of a scenario, from 0.
     FlowId
-    /// A timer of a driver.
-    TimerId
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub use act::{
 };
 pub use address::{Ecn, Endpoint, FlowKey, Ipv4Addr};
 pub use drop_reason::DropReason;
-pub use id::{AirId, FlowId, LinkId, NodeId, PacketId, RadioId, StationId, TimerId};
+pub use id::{AirId, FlowId, LinkId, NodeId, PacketId, RadioId, StationId};
 pub use random::{Probability, RandomStream};
 pub use rate::Rate;
 pub use received_power::ReceivedPower;

@@ -10,21 +10,25 @@ use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, QuotedPacket, TcpSegmen
 use crate::Socket;
 use crate::icmp::{IcmpReport, PROTOCOL_TCP, signal_details};
 
-/// A host without routes: the driver forwards its packets.
-pub struct Host {
+/// A socket of a host, as [`Host::add_socket`] returns it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketHandle(usize);
+
+/// A host without routes: the driver forwards its packets. Its driver knows each socket by a tag of its own.
+pub struct Host<T = ()> {
     address: Ipv4Addr,
-    sockets: Vec<Socket>,
+    sockets: Vec<(T, Socket)>,
     /// Local ports and their sockets, sorted.
-    ports: Vec<(u16, usize)>,
+    ports: Vec<(u16, SocketHandle)>,
     /// True if its driver probes routes at an aid's request.
     probes_routes: bool,
 }
 
 /// Result of receiving a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReceiveOutcome {
-    /// Delivered to this socket, which may have a segment to send.
-    Socket(usize),
+pub enum ReceiveOutcome<T = ()> {
+    /// Delivered to the socket with this tag, which may have a segment to send.
+    Socket(T),
     /// Delivered to all sockets whose peer has this address; each may have a segment to send.
     SocketsToPeer(Ipv4Addr),
     /// A datagram for the application at its port.
@@ -35,7 +39,7 @@ pub enum ReceiveOutcome {
     Nothing,
 }
 
-impl Host {
+impl<T: Copy> Host<T> {
     /// Creates a host without sockets.
     pub fn new(address: Ipv4Addr) -> Self {
         Self { address, sockets: Vec::new(), ports: Vec::new(), probes_routes: false }
@@ -53,32 +57,38 @@ impl Host {
         self.address
     }
 
-    /// Adds a socket and returns its number. The local port of its connection must be free.
-    pub fn add_socket(&mut self, mut socket: Socket) -> usize {
+    /// Adds a socket, which the driver knows by this tag. The local port of its connection must be free.
+    pub fn add_socket(&mut self, mut socket: Socket, tag: T) -> SocketHandle {
         if self.probes_routes {
             socket.enable_route_probing();
         }
-        let number = self.sockets.len();
+        let handle = SocketHandle(self.sockets.len());
         let port = socket.tcp().local().port;
         let place = self.ports.partition_point(|(p, _)| *p < port);
-        self.ports.insert(place, (port, number));
-        self.sockets.push(socket);
-        number
+        self.ports.insert(place, (port, handle));
+        self.sockets.push((tag, socket));
+        handle
     }
 
-    /// Returns a socket by its number.
-    pub fn socket(&mut self, number: usize) -> Option<&mut Socket> {
-        self.sockets.get_mut(number)
+    /// Returns all sockets, in the order in which they were added.
+    pub fn handles(&self) -> impl Iterator<Item = SocketHandle> + use<T> {
+        (0..self.sockets.len()).map(SocketHandle)
     }
 
-    /// Returns the number of the socket at a port.
-    fn socket_at_port(&self, port: u16) -> Option<usize> {
+    /// Returns a socket.
+    pub fn socket(&mut self, SocketHandle(n): SocketHandle) -> Option<&mut Socket> {
+        self.sockets.get_mut(n).map(|(_, socket)| socket)
+    }
+
+    /// Returns the socket at a port, with its tag.
+    fn socket_at_port(&mut self, port: u16) -> Option<&mut (T, Socket)> {
         let place = self.ports.binary_search_by_key(&port, |(p, _)| *p).ok()?;
-        self.ports.get(place).map(|(_, number)| *number)
+        let (_, SocketHandle(n)) = *self.ports.get(place)?;
+        self.sockets.get_mut(n)
     }
 
     /// Handles a packet addressed to this host.
-    pub fn on_packet(&mut self, now: Instant, packet: &Packet) -> ReceiveOutcome {
+    pub fn on_packet(&mut self, now: Instant, packet: &Packet) -> ReceiveOutcome<T> {
         match &packet.body {
             Body::Tcp(segment) => self.on_segment(now, packet, segment),
             Body::Udp(datagram) => ReceiveOutcome::Datagram(*datagram),
@@ -93,17 +103,16 @@ impl Host {
         now: Instant,
         packet: &Packet,
         segment: &TcpSegment,
-    ) -> ReceiveOutcome {
+    ) -> ReceiveOutcome<T> {
         let source = Endpoint::new(packet.ip.source, segment.source_port);
-        let number = self.socket_at_port(segment.destination_port).filter(|number| {
-            let remote = self.sockets.get(*number).map(|socket| socket.tcp().remote());
-            remote.is_some_and(|remote| remote == source || remote.port == 0)
+        let socket = self.socket_at_port(segment.destination_port).filter(|(_, socket)| {
+            let remote = socket.tcp().remote();
+            remote == source || remote.port == 0
         });
-        let socket = number.and_then(|number| Some((number, self.sockets.get_mut(number)?)));
         match socket {
-            Some((number, socket)) => {
+            Some((tag, socket)) => {
                 socket.on_segment(now, packet.ip.source, segment, packet.ip.ecn);
-                ReceiveOutcome::Socket(number)
+                ReceiveOutcome::Socket(*tag)
             }
             None => match reset_for(segment) {
                 Some(reset) => {
@@ -114,7 +123,12 @@ impl Host {
         }
     }
 
-    fn on_icmp(&mut self, now: Instant, packet: &Packet, message: &IcmpMessage) -> ReceiveOutcome {
+    fn on_icmp(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        message: &IcmpMessage,
+    ) -> ReceiveOutcome<T> {
         let (kind, quoted) = match IcmpReport::of(message) {
             IcmpReport::Echo => {
                 return packet.echo_reply().map_or(ReceiveOutcome::Nothing, ReceiveOutcome::Reply);
@@ -127,8 +141,9 @@ impl Host {
             IcmpReport::Nothing => return ReceiveOutcome::Nothing,
             IcmpReport::Signal(kind, quoted) => (kind, quoted),
         };
-        let Some(number) = self.quoted_socket(quoted) else { return ReceiveOutcome::Nothing };
-        let Some(socket) = self.sockets.get_mut(number) else { return ReceiveOutcome::Nothing };
+        let Some((tag, socket)) = self.quoted_socket(quoted) else {
+            return ReceiveOutcome::Nothing;
+        };
         let details = SignalDetails {
             flow: Some(FlowKey {
                 source: Endpoint::new(quoted.source, quoted.ports().0),
@@ -138,7 +153,7 @@ impl Host {
             ..signal_details(packet, message)
         };
         socket.on_signal(now, &Signal { kind, details });
-        ReceiveOutcome::Socket(number)
+        ReceiveOutcome::Socket(*tag)
     }
 
     /// chandran-1998 §4, §5.4: routers know sources, not connections. A message for a source
@@ -150,7 +165,7 @@ impl Host {
         now: Instant,
         quoted: &QuotedPacket,
         details: SignalDetails,
-    ) -> ReceiveOutcome {
+    ) -> ReceiveOutcome<T> {
         if quoted.source != self.address {
             return ReceiveOutcome::Nothing;
         }
@@ -162,7 +177,7 @@ impl Host {
     /// or to all if it names none.
     pub fn on_signal(&mut self, now: Instant, signal: &Signal) {
         let to = signal.details.destination;
-        for socket in &mut self.sockets {
+        for (_, socket) in &mut self.sockets {
             if to.is_none_or(|to| socket.tcp().remote().address == to) {
                 socket.on_signal(now, signal);
             }
@@ -170,30 +185,31 @@ impl Host {
     }
 
     /// Protocol and port unreachable abort a connection attempt (RFC 9293 §3.9.2.2).
-    fn on_hard_error(&mut self, now: Instant, quoted: &QuotedPacket) -> ReceiveOutcome {
-        let Some(number) = self.quoted_socket(quoted) else { return ReceiveOutcome::Nothing };
-        if let Some(socket) = self.sockets.get_mut(number) {
-            socket.tcp_mut().on_unreachable(now, true, None);
-        }
-        ReceiveOutcome::Socket(number)
+    fn on_hard_error(&mut self, now: Instant, quoted: &QuotedPacket) -> ReceiveOutcome<T> {
+        let Some((tag, socket)) = self.quoted_socket(quoted) else {
+            return ReceiveOutcome::Nothing;
+        };
+        socket.tcp_mut().on_unreachable(now, true, None);
+        ReceiveOutcome::Socket(*tag)
     }
 
     /// Returns the socket whose packet an error message quotes. A message that quotes a sequence
     /// number not sent or long acknowledged may be forged and is ignored (RFC 5927 §4).
-    fn quoted_socket(&self, quoted: &QuotedPacket) -> Option<usize> {
+    fn quoted_socket(&mut self, quoted: &QuotedPacket) -> Option<&mut (T, Socket)> {
         if quoted.protocol != PROTOCOL_TCP || quoted.source != self.address {
             return None;
         }
         let (local, remote) = quoted.ports();
-        let number = self.socket_at_port(local)?;
-        let tcp = self.sockets.get(number)?.tcp();
-        let ours = tcp.remote() == Endpoint::new(quoted.destination, remote);
-        (ours && tcp.may_have_sent(quoted.seq())).then_some(number)
+        self.socket_at_port(local).filter(|(_, socket)| {
+            let tcp = socket.tcp();
+            tcp.remote() == Endpoint::new(quoted.destination, remote)
+                && tcp.may_have_sent(quoted.seq())
+        })
     }
 
     /// Returns true if the socket's peer has this address.
-    pub fn has_peer(&self, number: usize, peer: Ipv4Addr) -> bool {
-        self.sockets.get(number).is_some_and(|socket| socket.tcp().remote().address == peer)
+    pub fn has_peer(&self, SocketHandle(n): SocketHandle, peer: Ipv4Addr) -> bool {
+        self.sockets.get(n).is_some_and(|(_, socket)| socket.tcp().remote().address == peer)
     }
 
     /// Returns true if an aid requests route probes to this peer.
@@ -203,8 +219,11 @@ impl Host {
 
     /// Returns a changed request of a socket's aid to probe the route to its peer, and true if it
     /// is the first socket to request it; `None`: unchanged.
-    pub fn poll_route_probe(&mut self, number: usize) -> Option<(Ipv4Addr, RouteProbe, bool)> {
-        let socket = self.sockets.get_mut(number)?;
+    pub fn poll_route_probe(
+        &mut self,
+        handle: SocketHandle,
+    ) -> Option<(Ipv4Addr, RouteProbe, bool)> {
+        let socket = self.socket(handle)?;
         let peer = socket.tcp().remote().address;
         let before = socket.reported_route_probe();
         let probe = socket.poll_route_probe()?;
@@ -215,12 +234,13 @@ impl Host {
     }
 
     fn sockets_to(&self, peer: Ipv4Addr) -> impl Iterator<Item = &Socket> {
-        self.sockets.iter().filter(move |socket| socket.tcp().remote().address == peer)
+        let sockets = self.sockets.iter().map(|(_, socket)| socket);
+        sockets.filter(move |socket| socket.tcp().remote().address == peer)
     }
 
     /// Sets the received power of the next hop towards this destination.
     pub fn set_next_hop_power(&mut self, to: Ipv4Addr, power: ReceivedPower) {
-        for socket in &mut self.sockets {
+        for (_, socket) in &mut self.sockets {
             if socket.tcp().remote().address == to {
                 socket.set_next_hop_power(power);
             }
@@ -228,8 +248,12 @@ impl Host {
     }
 
     /// Returns the next packet of a socket, with the segment's transmission attributes.
-    pub fn poll_transmit(&mut self, now: Instant, number: usize) -> Option<(Packet, Transmit)> {
-        let socket = self.sockets.get_mut(number)?;
+    pub fn poll_transmit(
+        &mut self,
+        now: Instant,
+        handle: SocketHandle,
+    ) -> Option<(Packet, Transmit)> {
+        let socket = self.socket(handle)?;
         let transmit = socket.poll_transmit(now)?;
         let to = socket.tcp().remote().address;
         let mut packet = self.new_packet(to, Body::Tcp(transmit.segment));

@@ -26,5 +26,5 @@ mod socket;
 pub use gateway::{
     Gateway, GatewayEvent, GatewayEventKind, GatewayOutcome, LegSetup, Opening, Side,
 };
-pub use host::{Host, ReceiveOutcome};
+pub use host::{Host, ReceiveOutcome, SocketHandle};
 pub use socket::Socket;

@@ -16,11 +16,14 @@ const LINK: FailedLink = FailedLink { from: ROUTER, to: Ipv4Addr::new(10, 0, 0, 
 /// Round-trip time; the handshake takes one.
 const RTT: Duration = Duration::from_millis(100);
 
+/// The number of a socket among those of its host.
+type SocketTag = usize;
+
 /// A sender with a connection to each of these peers, and the receivers.
 struct Net {
     now: Instant,
     sender: Host,
-    receivers: Vec<Host>,
+    receivers: Vec<Host<SocketTag>>,
     /// Packets in flight from the sender.
     sent: Vec<Packet>,
 }
@@ -30,23 +33,22 @@ impl Net {
         let config =
             Config { initial_window: 4, mss: 1000, delayed_ack: None, ..Config::default() };
         let mut sender = Host::new(HERE);
-        let mut receivers: Vec<Host> = Vec::new();
+        let mut receivers: Vec<Host<SocketTag>> = Vec::new();
         for (n, peer) in (0u16..).zip(peers) {
             let local = Endpoint::new(HERE, 4000 + n);
             let remote = Endpoint::new(*peer, 80 + n);
             let opening =
                 Connection::connect(&config, local, remote, Seq(7), n.into(), Instant::ZERO);
-            sender.add_socket(Socket::new(
-                opening,
-                Some(Box::new(TcpF::new(TcpFOptions::default()))),
-            ));
+            let aid = Box::new(TcpF::new(TcpFOptions::default()));
+            sender.add_socket(Socket::new(opening, Some(aid)), ());
             let place = receivers.iter().position(|host| host.address() == *peer);
             let place = place.unwrap_or_else(|| {
                 receivers.push(Host::new(*peer));
                 receivers.len() - 1
             });
             let listening = Connection::listen(&config, remote, Seq(9), n.into());
-            receivers[place].add_socket(Socket::new(listening, None));
+            let tag = receivers[place].handles().count();
+            receivers[place].add_socket(Socket::new(listening, None), tag);
         }
         let mut net = Self { now: Instant::ZERO, sender, receivers, sent: Vec::new() };
         net.poll();
@@ -56,10 +58,7 @@ impl Net {
     }
 
     fn poll(&mut self) {
-        for n in 0.. {
-            if self.sender.socket(n).is_none() {
-                return;
-            }
+        for n in self.sender.handles() {
             while let Some((packet, _)) = self.sender.poll_transmit(self.now, n) {
                 self.sent.push(packet);
             }
@@ -74,7 +73,8 @@ impl Net {
             let at =
                 self.receivers.iter_mut().find(|h| h.address() == packet.ip.destination).unwrap();
             if let ReceiveOutcome::Socket(n) = at.on_packet(self.now, &packet) {
-                while let Some((answer, _)) = at.poll_transmit(self.now, n) {
+                let socket = at.handles().nth(n).unwrap();
+                while let Some((answer, _)) = at.poll_transmit(self.now, socket) {
                     answers.push(answer);
                 }
             }
@@ -85,8 +85,14 @@ impl Net {
         self.poll();
     }
 
+    /// The sender's socket of this number.
+    fn socket(&mut self, n: usize) -> &mut Socket {
+        let handle = self.sender.handles().nth(n).unwrap();
+        self.sender.socket(handle).unwrap()
+    }
+
     fn write(&mut self, n: usize, bytes: u64) {
-        self.sender.socket(n).unwrap().tcp_mut().write(bytes);
+        self.socket(n).tcp_mut().write(bytes);
         self.poll();
     }
 
@@ -107,7 +113,7 @@ impl Net {
 
     /// Runs timers until `end`.
     fn run_until(&mut self, end: Instant) {
-        for n in 0.. {
+        for n in self.sender.handles() {
             let Some(socket) = self.sender.socket(n) else { break };
             while let Some(at) = socket.next_aid_timeout().filter(|at| *at <= end) {
                 socket.on_aid_timeout(at);
@@ -126,8 +132,8 @@ impl Net {
     }
 
     fn states(&mut self) -> Vec<&'static str> {
-        let count = (0..).take_while(|n| self.sender.socket(*n).is_some()).count();
-        (0..count).map(|n| self.sender.socket(n).unwrap().aid_state().unwrap()).collect()
+        let sockets = self.sender.handles();
+        sockets.map(|n| self.sender.socket(n).unwrap().aid_state().unwrap()).collect()
     }
 }
 
@@ -195,27 +201,27 @@ fn tcp_snoozes_and_resumes_where_it_was() {
         net.deliver_all();
     }
     let tcp = |net: &mut Net| {
-        let view = net.sender.socket(0).unwrap().tcp().view();
+        let view = net.socket(0).tcp().view();
         (view.cwnd.value(), view.ssthresh.value(), view.rto.value())
     };
     let before = tcp(&mut net);
     let in_flight = net.sent.len();
     assert!(in_flight >= 8, "{in_flight}");
-    let timer = net.sender.socket(0).unwrap().next_tcp_timeout().unwrap();
+    let timer = net.socket(0).next_tcp_timeout().unwrap();
     let left = timer.since(net.now);
     net.now += RTT;
     net.fail_route();
     assert_eq!(net.states(), ["snooze"]);
-    assert_eq!(net.sender.socket(0).unwrap().next_tcp_timeout(), None, "all timers are frozen");
+    assert_eq!(net.socket(0).next_tcp_timeout(), None, "all timers are frozen");
     net.write(0, 10_000);
     net.run_until(net.now + Duration::from_secs(19));
     assert_eq!(net.sent, [], "neither new data nor retransmissions");
     let any = Packet { ip: IpHeader::new(HERE, THERE), body: probe() };
     net.deliver_message(Packet::icmp_error(ROUTER, &any, restored).unwrap());
     assert_eq!(tcp(&mut net), before);
-    let timer = net.sender.socket(0).unwrap().next_tcp_timeout().unwrap();
+    let timer = net.socket(0).next_tcp_timeout().unwrap();
     assert_eq!(timer.since(net.now), Duration::from_nanos(left.as_nanos() - RTT.as_nanos()));
-    assert_eq!(net.sender.socket(0).unwrap().tcp().stats().timeouts, 0);
+    assert_eq!(net.socket(0).tcp().stats().timeouts, 0);
 }
 
 /// Some segment of flow 0.
@@ -234,7 +240,7 @@ fn without_an_rrn_tcp_resumes_at_the_route_failure_timeout() {
     net.fail_route();
     let timeout = TcpFOptions::default().route_failure_timeout;
     let deadline = net.now + timeout;
-    assert_eq!(net.sender.socket(0).unwrap().next_aid_timeout(), Some(deadline));
+    assert_eq!(net.socket(0).next_aid_timeout(), Some(deadline));
     net.run_until(deadline);
     assert_eq!((net.states(), net.sent.len()), (vec!["active"], 0));
     net.run_until(deadline + Duration::from_secs(1));
@@ -254,7 +260,7 @@ fn an_rfn_about_an_acknowledgment_does_not_stop_acknowledgments() {
         let local = Endpoint::new(THERE, 80);
         let mut receiver = Host::new(THERE);
         let listening = Connection::listen(&config, local, Seq(9), 0);
-        receiver.add_socket(Socket::new(listening, helped.then(aid)));
+        let socket = receiver.add_socket(Socket::new(listening, helped.then(aid)), 0);
         let opening = Connection::connect(
             &config,
             Endpoint::new(HERE, 4000),
@@ -263,7 +269,7 @@ fn an_rfn_about_an_acknowledgment_does_not_stop_acknowledgments() {
             0,
             Instant::ZERO,
         );
-        net.sender.add_socket(Socket::new(opening, None));
+        net.sender.add_socket(Socket::new(opening, None), ());
         net.receivers.push(receiver);
         net.poll();
         net.deliver_all();
@@ -273,13 +279,13 @@ fn an_rfn_about_an_acknowledgment_does_not_stop_acknowledgments() {
         let data = net.sent.remove(0);
         let receiver = &mut net.receivers[0];
         receiver.on_packet(net.now, &data);
-        let (ack, _) = receiver.poll_transmit(net.now, 0).unwrap();
+        let (ack, _) = receiver.poll_transmit(net.now, socket).unwrap();
         receiver.on_packet(net.now, &Packet::icmp_error(ROUTER, &ack, failed).unwrap());
-        let state = receiver.socket(0).unwrap().aid_state();
+        let state = receiver.socket(socket).unwrap().aid_state();
         assert_eq!(state, helped.then_some("snooze"));
         // The sender's retransmission is acknowledged nevertheless.
         receiver.on_packet(net.now, &data);
-        let (again, _) = receiver.poll_transmit(net.now, 0).unwrap();
+        let (again, _) = receiver.poll_transmit(net.now, socket).unwrap();
         let Body::Tcp(segment) = again.body else { panic!("{again:?}") };
         assert_eq!(segment.ack, Seq(1008));
     }

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use driftway_base::Instant;
+use driftway_base::{Instant, NodeId, PacketId};
 
 use crate::config::QueueConfig;
 use crate::frame::{Dequeued, EnqueueOutcome, QueueEntry, QueuePosition};
@@ -49,19 +49,19 @@ pub enum PacketClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueuedPacket {
     /// Handle of the owner, passed back unchanged.
-    pub id: u32,
+    pub id: PacketId,
     /// Size in bytes.
     pub bytes: u32,
     /// True if it can be marked instead of dropped.
     pub ecn_capable: bool,
     /// Next hop; `None`: broadcast.
-    pub next_hop: Option<u32>,
+    pub next_hop: Option<NodeId>,
     /// Traffic class.
     pub class: PacketClass,
 }
 
 impl QueueEntry for QueuedPacket {
-    fn id(&self) -> u32 {
+    fn id(&self) -> PacketId {
         self.id
     }
 
@@ -213,7 +213,7 @@ impl AdhocQueue {
     }
 
     /// Dequeues the next packet for this neighbour, whether or not the transmitter is free.
-    pub fn dequeue_for(&mut self, next_hop: u32) -> Option<QueuedPacket> {
+    pub fn dequeue_for(&mut self, next_hop: NodeId) -> Option<QueuedPacket> {
         let is_so = |item: &QueuedPacket| item.next_hop == Some(next_hop);
         self.class_queues.iter_mut().find_map(|lane| lane.dequeue_if(is_so))
     }

@@ -1,12 +1,12 @@
 //! Frames and link events.
 
-use driftway_base::DropReason;
+use driftway_base::{DropReason, PacketId};
 
 /// A frame: a handle, its size, and its ECN capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Handle of the caller, passed back unchanged.
-    pub id: u32,
+    pub id: PacketId,
     /// Size on the link in bytes, including headers.
     pub bytes: u32,
     /// True if the packet has an ECN-capable codepoint, so that it can be marked instead of
@@ -17,7 +17,7 @@ pub struct Frame {
 /// Properties of a queued item.
 pub trait QueueEntry: Copy {
     /// Returns the handle of the caller.
-    fn id(&self) -> u32;
+    fn id(&self) -> PacketId;
     /// Returns its size in bytes.
     fn bytes(&self) -> u32;
     /// Returns true if it can be marked instead of dropped.
@@ -25,7 +25,7 @@ pub trait QueueEntry: Copy {
 }
 
 impl QueueEntry for Frame {
-    fn id(&self) -> u32 {
+    fn id(&self) -> PacketId {
         self.id
     }
 
@@ -75,7 +75,7 @@ pub enum EnqueueOutcome {
         mark: bool,
         /// Handle of the last frame in a full queue, evicted by this one when it enters at the
         /// front. It is dropped ([`DropReason::QueueOverflow`]) without an event.
-        evicted: Option<u32>,
+        evicted: Option<PacketId>,
     },
     /// Dropped, without an event.
     Dropped {
@@ -105,7 +105,7 @@ pub enum LinkEvent {
         /// Sending end.
         from: Side,
         /// Handle of the frame.
-        id: u32,
+        id: PacketId,
     },
     /// Its transmission begins. Reported on request
     /// ([`PathLink::report_transmissions`](crate::PathLink::report_transmissions)).
@@ -113,21 +113,21 @@ pub enum LinkEvent {
         /// Sending end.
         from: Side,
         /// Handle of the frame.
-        id: u32,
+        id: PacketId,
     },
     /// Delivered at the other end.
     Arrived {
         /// Sending end.
         from: Side,
         /// Handle of the frame.
-        id: u32,
+        id: PacketId,
     },
     /// Lost.
     Lost {
         /// Sending end.
         from: Side,
         /// Handle of the frame.
-        id: u32,
+        id: PacketId,
         /// [`DropReason::BitError`], [`DropReason::Codel`] or [`DropReason::Partition`].
         reason: DropReason,
     },

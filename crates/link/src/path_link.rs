@@ -1,7 +1,7 @@
 //! A hop of a path.
 
 use alloc::collections::VecDeque;
-use driftway_base::{DropReason, Duration, Instant, Probability, RandomStream, Rate};
+use driftway_base::{DropReason, Duration, Instant, LinkId, Probability, RandomStream, Rate};
 
 use crate::config::{Delay, DeliveryOrder, Duplex, ErrorModel, LinkConfig};
 use crate::error_sampler::ErrorSampler;
@@ -132,10 +132,11 @@ enum Step {
 }
 
 impl PathLink {
-    /// Creates an idle link. `link` is its number in the run: with the direction it keys the
-    /// streams `"link-error"`, `"link-delay"`, `"link-red"` and `"link-mark-loss"`.
-    pub fn new(config: LinkConfig, seed: u64, link: u32) -> Self {
-        let direction = |side: u64| Direction::new(&config, seed, u64::from(link) << 1 | side);
+    /// Creates an idle link. With the direction, `link` keys the streams `"link-error"`,
+    /// `"link-delay"`, `"link-red"` and `"link-mark-loss"`.
+    pub fn new(config: LinkConfig, seed: u64, link: LinkId) -> Self {
+        let direction =
+            |side: u64| Direction::new(&config, seed, u64::from(link.number()) << 1 | side);
         Self {
             now: Instant::ZERO,
             next_due: Instant::FAR_FUTURE,

@@ -304,8 +304,9 @@ mod test {
     use super::*;
     use crate::red::RedConfig;
     use alloc::vec::Vec;
+    use driftway_base::PacketId;
 
-    const DATA: Frame = Frame { id: 0, bytes: 140, ecn_capable: true };
+    const DATA: Frame = Frame { id: PacketId::new(0), bytes: 140, ecn_capable: true };
     const KEPT: EnqueueOutcome = EnqueueOutcome::Accepted { mark: false, evicted: None };
     const MARKED: EnqueueOutcome = EnqueueOutcome::Accepted { mark: true, evicted: None };
     const FULL: EnqueueOutcome = EnqueueOutcome::Dropped { reason: DropReason::QueueOverflow };
@@ -332,7 +333,11 @@ mod test {
     }
 
     fn offer(queue: &mut InterfaceQueue, id: u32, place: QueuePosition) -> EnqueueOutcome {
-        queue.enqueue(Instant::from_millis(u64::from(id)), Frame { id, ..DATA }, place)
+        queue.enqueue(
+            Instant::from_millis(u64::from(id)),
+            Frame { id: PacketId::new(id), ..DATA },
+            place,
+        )
     }
 
     fn busy(mut queue: InterfaceQueue) -> InterfaceQueue {
@@ -341,7 +346,7 @@ mod test {
     }
 
     fn drain(queue: &mut InterfaceQueue) -> Vec<u32> {
-        core::iter::from_fn(|| queue.dequeue()).map(|frame| frame.id).collect()
+        core::iter::from_fn(|| queue.dequeue()).map(|frame| frame.id.number()).collect()
     }
 
     #[test]
@@ -373,7 +378,10 @@ mod test {
         offer(&mut queue, 1, QueuePosition::Tail);
         offer(&mut queue, 2, QueuePosition::Tail);
         let verdict = offer(&mut queue, 3, QueuePosition::Front);
-        assert_eq!(verdict, EnqueueOutcome::Accepted { mark: false, evicted: Some(2) });
+        assert_eq!(
+            verdict,
+            EnqueueOutcome::Accepted { mark: false, evicted: Some(PacketId::new(2)) }
+        );
         assert_eq!(queue.counters().overflows, 1);
         assert_eq!(drain(&mut queue), [3, 1]);
     }
@@ -385,7 +393,7 @@ mod test {
             [1, 2, 3].map(|id| offer(&mut queue, id, QueuePosition::Tail)),
             [KEPT, KEPT, MARKED]
         );
-        let deaf = Frame { id: 4, ecn_capable: false, ..DATA };
+        let deaf = Frame { id: PacketId::new(4), ecn_capable: false, ..DATA };
         assert_eq!(queue.enqueue(Instant::from_millis(4), deaf, QueuePosition::Tail), KEPT);
         queue.dequeue();
         queue.dequeue();
@@ -413,7 +421,7 @@ mod test {
         let mut queue = busy(red(2, STRICT));
         assert_eq!(offer(&mut queue, 1, QueuePosition::Tail), KEPT);
         assert_eq!(offer(&mut queue, 2, QueuePosition::Tail), MARKED);
-        let deaf = Frame { id: 3, ecn_capable: false, ..DATA };
+        let deaf = Frame { id: PacketId::new(3), ecn_capable: false, ..DATA };
         assert_eq!(queue.enqueue(Instant::from_millis(3), deaf, QueuePosition::Tail), EARLY);
         assert_eq!(offer(&mut queue, 4, QueuePosition::Tail), FULL);
         let counters = queue.counters();

@@ -1,6 +1,6 @@
 //! Interface queues of ad hoc nodes.
 
-use driftway_base::{DropReason, Duration, Instant};
+use driftway_base::{DropReason, Duration, Instant, NodeId, PacketId};
 use driftway_link::{
     AdhocQueue, AdhocQueueConfig, CodelConfig, Discipline, EnqueueOutcome, PacketClass, Priority,
     QueueConfig, QueuedPacket, RedConfig,
@@ -9,6 +9,8 @@ use proptest::prelude::*;
 
 const KEPT: EnqueueOutcome = EnqueueOutcome::Accepted { mark: false, evicted: None };
 const FULL: EnqueueOutcome = EnqueueOutcome::Dropped { reason: DropReason::QueueOverflow };
+const NODE_7: NodeId = NodeId::new(7);
+const NODE_8: NodeId = NodeId::new(8);
 const CLASSES: [PacketClass; 4] =
     [PacketClass::Routing, PacketClass::RealTime, PacketClass::Ack, PacketClass::Other];
 
@@ -22,12 +24,18 @@ fn marking(limit: usize, priority: Priority, discipline: Discipline) -> AdhocQue
         AdhocQueueConfig { queue: QueueConfig { limit, discipline, mark_loss: 0.0 }, priority };
     let mut queue = AdhocQueue::new(config, 1, 0);
     queue.enqueue(Instant::ZERO, item(0, 1, PacketClass::Other));
-    assert_eq!(queue.dequeue(Instant::ZERO).map(|item| item.id), Some(0));
+    assert_eq!(queue.dequeue(Instant::ZERO).map(|item| item.id.number()), Some(0));
     queue
 }
 
 fn item(id: u32, next_hop: u32, class: PacketClass) -> QueuedPacket {
-    QueuedPacket { id, bytes: 1500, ecn_capable: true, next_hop: Some(next_hop), class }
+    QueuedPacket {
+        id: PacketId::new(id),
+        bytes: 1500,
+        ecn_capable: true,
+        next_hop: Some(NodeId::new(next_hop)),
+        class,
+    }
 }
 
 fn offer(queue: &mut AdhocQueue, id: u32, class: PacketClass) -> EnqueueOutcome {
@@ -35,7 +43,9 @@ fn offer(queue: &mut AdhocQueue, id: u32, class: PacketClass) -> EnqueueOutcome 
 }
 
 fn drain(queue: &mut AdhocQueue) -> Vec<u32> {
-    std::iter::from_fn(|| queue.dequeue(Instant::from_secs(1))).map(|item| item.id).collect()
+    std::iter::from_fn(|| queue.dequeue(Instant::from_secs(1)))
+        .map(|item| item.id.number())
+        .collect()
 }
 
 #[test]
@@ -58,7 +68,7 @@ fn routing_packets_go_first_and_evict_the_tail() {
     }
     assert_eq!(offer(&mut queue, 4, PacketClass::Ack), FULL);
     let pushed = offer(&mut queue, 5, PacketClass::Routing);
-    assert_eq!(pushed, EnqueueOutcome::Accepted { mark: false, evicted: Some(2) });
+    assert_eq!(pushed, EnqueueOutcome::Accepted { mark: false, evicted: Some(PacketId::new(2)) });
     assert_eq!(drain(&mut queue), [5, 3, 1]);
     assert_eq!(queue.counters().overflows, 2);
 }
@@ -69,7 +79,7 @@ fn a_packet_is_inserted_before_the_first_later_one() {
     let mut queue = queue(4, Priority::Classes);
     let mut sorted = |id: u32, class: PacketClass| {
         let now = Instant::from_millis(1);
-        queue.enqueue_before(now, item(id, 1, class), |other| other.id > id)
+        queue.enqueue_before(now, item(id, 1, class), |other| other.id.number() > id)
     };
     for (id, class) in [
         (5, PacketClass::Other),
@@ -90,7 +100,7 @@ fn in_a_sorted_queue_routing_packets_go_first() {
     for (id, class) in [(2, PacketClass::Other), (1, PacketClass::Other), (3, PacketClass::Routing)]
     {
         let now = Instant::from_millis(1);
-        let verdict = queue.enqueue_before(now, item(id, 1, class), |other| other.id > id);
+        let verdict = queue.enqueue_before(now, item(id, 1, class), |other| other.id.number() > id);
         assert_eq!(verdict, KEPT);
     }
     assert_eq!(drain(&mut queue), [3, 1, 2]);
@@ -109,8 +119,11 @@ fn each_class_has_a_queue() {
         }
     }
     assert_eq!(queue.len(), 8);
-    assert_eq!(queue.iter().map(|item| item.id).collect::<Vec<_>>(), [10, 11, 7, 8, 4, 5, 1, 2]);
-    assert_eq!(queue.dequeue(Instant::from_secs(1)).map(|item| item.id), Some(10));
+    assert_eq!(
+        queue.iter().map(|item| item.id.number()).collect::<Vec<_>>(),
+        [10, 11, 7, 8, 4, 5, 1, 2]
+    );
+    assert_eq!(queue.dequeue(Instant::from_secs(1)).map(|item| item.id.number()), Some(10));
     // A later packet of a higher class overtakes.
     assert_eq!(offer(&mut queue, 13, PacketClass::Routing), KEPT);
     assert_eq!(drain(&mut queue), [11, 13, 7, 8, 4, 5, 1, 2]);
@@ -121,19 +134,20 @@ fn each_class_has_a_queue() {
 fn packets_for_one_neighbour_are_dequeued_in_order() {
     let mut queue = queue(9, Priority::Classes);
     let all = [
-        (1, Some(7), PacketClass::Other),
-        (2, Some(8), PacketClass::Other),
-        (3, Some(7), PacketClass::Ack),
+        (1, Some(NODE_7), PacketClass::Other),
+        (2, Some(NODE_8), PacketClass::Other),
+        (3, Some(NODE_7), PacketClass::Ack),
         (4, None, PacketClass::Routing),
-        (5, Some(7), PacketClass::Other),
+        (5, Some(NODE_7), PacketClass::Other),
     ];
     for (id, next_hop, class) in all {
         queue.enqueue(Instant::ZERO, QueuedPacket { next_hop, ..item(id, 0, class) });
     }
-    let taken: Vec<_> = std::iter::from_fn(|| queue.dequeue_for(7)).map(|item| item.id).collect();
+    let taken: Vec<_> =
+        std::iter::from_fn(|| queue.dequeue_for(NODE_7)).map(|item| item.id.number()).collect();
     assert_eq!(taken, [3, 1, 5]);
-    assert_eq!(queue.iter().map(|item| item.id).collect::<Vec<_>>(), [4, 2]);
-    assert_eq!(queue.dequeue_any().map(|item| item.id), Some(4));
+    assert_eq!(queue.iter().map(|item| item.id.number()).collect::<Vec<_>>(), [4, 2]);
+    assert_eq!(queue.dequeue_any().map(|item| item.id.number()), Some(4));
 }
 
 #[test]
@@ -143,7 +157,7 @@ fn an_idle_transmitter_ignores_the_limit() {
         assert_eq!(offer(&mut queue, 1, PacketClass::Other), FULL);
         assert_eq!(queue.dequeue(Instant::from_millis(2)), None);
         assert_eq!(offer(&mut queue, 3, PacketClass::Ack), KEPT, "{priority:?}");
-        assert_eq!(queue.dequeue(Instant::from_millis(3)).map(|item| item.id), Some(3));
+        assert_eq!(queue.dequeue(Instant::from_millis(3)).map(|item| item.id.number()), Some(3));
         assert_eq!(offer(&mut queue, 4, PacketClass::Other), FULL, "{priority:?}");
     }
 }
@@ -197,8 +211,9 @@ fn codel_drops_packets_that_have_waited() {
     }
     let mut dropped = Vec::new();
     let mut serve = |queue: &mut AdhocQueue, millis| {
-        let served = queue.serve(Instant::from_millis(millis), |item| dropped.push(item.id));
-        served.map(|served| (served.frame.id, served.mark))
+        let served =
+            queue.serve(Instant::from_millis(millis), |item| dropped.push(item.id.number()));
+        served.map(|served| (served.frame.id.number(), served.mark))
     };
     assert_eq!(serve(&mut queue, 50), Some((1, false)));
     assert_eq!(serve(&mut queue, 150), Some((3, false)));
@@ -206,24 +221,28 @@ fn codel_drops_packets_that_have_waited() {
     assert_eq!(serve(&mut queue, 151), Some((151, false)));
     assert_eq!(serve(&mut queue, 152), Some((4, false)));
     // Whatever the discipline, for another use.
-    assert_eq!(queue.dequeue(Instant::from_millis(300)).map(|item| item.id), Some(5));
+    assert_eq!(queue.dequeue(Instant::from_millis(300)).map(|item| item.id.number()), Some(5));
     assert_eq!(dropped, [2]);
     assert_eq!((queue.counters().codel_drops, queue.len()), (1, 1));
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    Offer { next_hop: Option<u32>, class: PacketClass },
+    Offer { next_hop: Option<NodeId>, class: PacketClass },
     Take,
-    TakeFor(u32),
+    TakeFor(NodeId),
+}
+
+fn next_hops() -> impl Strategy<Value = NodeId> {
+    (0..3_u32).prop_map(NodeId::new)
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
-        4 => (prop::option::of(0..3_u32), prop::sample::select(&CLASSES[..]))
+        4 => (prop::option::of(next_hops()), prop::sample::select(&CLASSES[..]))
             .prop_map(|(next_hop, class)| Step::Offer { next_hop, class }),
         2 => Just(Step::Take),
-        1 => (0..3_u32).prop_map(Step::TakeFor),
+        1 => next_hops().prop_map(Step::TakeFor),
     ];
     prop::collection::vec(step, 0..200)
 }
@@ -237,7 +256,7 @@ struct Model {
 }
 
 impl Model {
-    fn enqueue(&mut self, item: QueuedPacket) -> (EnqueueOutcome, Option<u32>) {
+    fn enqueue(&mut self, item: QueuedPacket) -> (EnqueueOutcome, Option<PacketId>) {
         let alike =
             |other: &&QueuedPacket| self.priority != Priority::Classes || other.class == item.class;
         let full = !self.idle && self.waiting.iter().filter(alike).count() >= self.limit;
@@ -302,6 +321,6 @@ proptest! {
         }
         gone.extend(queue.iter().map(|item| item.id));
         gone.sort_unstable();
-        prop_assert_eq!(gone, (1..=id).collect::<Vec<_>>());
+        prop_assert_eq!(gone, (1..=id).map(PacketId::new).collect::<Vec<_>>());
     }
 }

@@ -1,7 +1,7 @@
 //! A link does not allocate in its steady state.
 
 use allocation_counter::measure;
-use driftway_base::{Duration, Instant, Rate};
+use driftway_base::{Duration, Instant, LinkId, NodeId, PacketId, Rate};
 use driftway_link::{
     AdhocQueue, AdhocQueueConfig, Delay, DeliveryOrder, Discipline, Duplex, ErrorModel, Frame,
     LinkConfig, PacketClass, PathLink, Priority, QueueConfig, QueuePosition, QueuedPacket, Side,
@@ -19,7 +19,7 @@ fn a_link_does_not_allocate() {
         order: DeliveryOrder::Free,
     };
     let mut link = None;
-    let made = measure(|| link = Some(PathLink::new(config, 1, 0)));
+    let made = measure(|| link = Some(PathLink::new(config, 1, LinkId::new(0))));
     assert!(made.count_total > 0, "allocations are counted");
     let mut link = link.unwrap();
 
@@ -37,7 +37,7 @@ fn a_link_does_not_allocate() {
             link.enqueue(
                 now,
                 side,
-                Frame { id, bytes: 140, ecn_capable: true },
+                Frame { id: PacketId::new(id), bytes: 140, ecn_capable: true },
                 QueuePosition::Tail,
             );
             if id == 50_000 {
@@ -63,14 +63,20 @@ fn a_queue_of_classes_does_not_allocate() {
         for id in 0..100_000_u32 {
             let now = Instant::from_micros(u64::from(id) * 500);
             let class = classes[id as usize % 4];
-            let next_hop = Some(id % 7);
-            queue
-                .enqueue(now, QueuedPacket { id, bytes: 1500, ecn_capable: true, next_hop, class });
+            let next_hop = Some(NodeId::new(id % 7));
+            let packet = QueuedPacket {
+                id: PacketId::new(id),
+                bytes: 1500,
+                ecn_capable: true,
+                next_hop,
+                class,
+            };
+            queue.enqueue(now, packet);
             if id % 3 == 0 {
                 taken += u32::from(queue.dequeue(now).is_some());
             }
             if id % 1000 == 0 {
-                taken += std::iter::from_fn(|| queue.dequeue_for(3)).count() as u32;
+                taken += std::iter::from_fn(|| queue.dequeue_for(NodeId::new(3))).count() as u32;
             }
         }
     });

@@ -1,6 +1,6 @@
 //! ARP as time lines: by RFC 826 and RFC 1122, and as in ns-2.35.
 
-use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_base::{Duration, Instant, Ipv4Addr, NodeId};
 use driftway_link::{Arp, ArpConfig, ArpOutput, ArpRetry, Resolution};
 use driftway_wire::{ArpMessage, ArpOperation, HardwareAddr};
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ fn address(node: u32) -> Ipv4Addr {
 }
 
 fn hardware(node: u32) -> HardwareAddr {
-    HardwareAddr::of_node(node)
+    HardwareAddr::of_node(NodeId::new(node))
 }
 
 fn arp(config: ArpConfig) -> Arp {

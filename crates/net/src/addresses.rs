@@ -1,14 +1,14 @@
 //! Addresses of nodes.
 
-use driftway_base::Ipv4Addr;
+use driftway_base::{Ipv4Addr, NodeId};
 
 const FIRST_ADDRESS: u32 = 0x0a00_0001;
 /// Upper bound of the number of nodes: addresses of 10.0.0.0/8 from the first.
 const MAX_NODES: u32 = 0x00ff_fffe;
 
 /// Returns the address of a node: 10.0.0.1 for node 0.
-pub fn address(node: usize) -> Ipv4Addr {
-    Ipv4Addr::from(FIRST_ADDRESS + node as u32)
+pub fn address(node: NodeId) -> Ipv4Addr {
+    Ipv4Addr::from(FIRST_ADDRESS + node.number())
 }
 
 /// Returns the end of a path to whose attached network an address belongs: 10.1.0.0/16 behind the
@@ -31,14 +31,13 @@ pub enum EdgeSubnet {
 }
 
 /// Returns the node of an address in a network of `nodes` nodes.
-pub fn node_at(address: Ipv4Addr, nodes: usize) -> Option<usize> {
-    let node = u32::from(address).checked_sub(FIRST_ADDRESS)? as usize;
-    (node < nodes).then_some(node)
+pub fn node_at(address: Ipv4Addr, nodes: usize) -> Option<NodeId> {
+    node_of(address).filter(|node| node.index() < nodes)
 }
 
 /// Returns the node of an address in a network of any size; `None` if the address is outside the
 /// node range.
-pub fn node_number(address: Ipv4Addr) -> Option<u32> {
+pub fn node_of(address: Ipv4Addr) -> Option<NodeId> {
     let node = u32::from(address).checked_sub(FIRST_ADDRESS)?;
-    (node < MAX_NODES).then_some(node)
+    (node < MAX_NODES).then_some(NodeId::new(node))
 }

@@ -1,7 +1,9 @@
 //! Digests that show whether two runs did the same.
 
-use driftway_base::Instant;
-use driftway_wire::{Body, Packet};
+use driftway_base::{Ecn, Instant, Ipv4Addr};
+use driftway_wire::{ArpOperation, Body, Packet};
+
+use crate::frame_body::FrameBody;
 
 /// The outcome code of a packet that reached its destination. A dropped packet has the number of its
 /// reason ([`DropReason`](driftway_base::DropReason)).
@@ -34,11 +36,8 @@ impl Digest {
     /// Adds the outcome of a packet at a link or node `place`: [`DELIVERED`], [`RECEIVED`], or the
     /// number of a drop reason.
     pub(crate) fn add_packet(&mut self, at: Instant, place: u32, outcome: u8, packet: &Packet) {
-        self.add(at.as_nanos());
-        self.add(u64::from(place) << 8 | u64::from(outcome));
-        let addresses = u64::from(u32::from(packet.ip.source)) << 32
-            | u64::from(u32::from(packet.ip.destination));
-        self.add(addresses ^ u64::from(packet.ip.ecn.bits()));
+        let Packet { ip, .. } = packet;
+        self.add_outcome(at, place, outcome, [ip.source, ip.destination], ip.ecn);
         self.add(u64::from(packet.len()));
         let (first, second) = match &packet.body {
             Body::Tcp(s) => (
@@ -53,12 +52,37 @@ impl Digest {
         self.add(first);
         self.add(second);
     }
+
+    /// Adds the outcome of a packet or a message of ARP.
+    pub(crate) fn add_body(&mut self, at: Instant, place: u32, outcome: u8, body: &FrameBody) {
+        match body {
+            FrameBody::Ip(routed) => self.add_packet(at, place, outcome, &routed.packet),
+            FrameBody::Arp(message) => {
+                let ends = [message.sender, message.target];
+                self.add_outcome(at, place, outcome, ends, Ecn::NotEct);
+                self.add(u64::from(message.operation == ArpOperation::Reply));
+            }
+        }
+    }
+
+    fn add_outcome(
+        &mut self,
+        at: Instant,
+        place: u32,
+        outcome: u8,
+        [source, destination]: [Ipv4Addr; 2],
+        ecn: Ecn,
+    ) {
+        self.add(at.as_nanos());
+        self.add(u64::from(place) << 8 | u64::from(outcome));
+        let ends = u64::from(u32::from(source)) << 32 | u64::from(u32::from(destination));
+        self.add(ends ^ u64::from(ecn.bits()));
+    }
 }
 
 #[cfg(test)]
 mod test {
     use super::*;
-    use driftway_base::Ipv4Addr;
     use driftway_wire::{IpHeader, Payload, UdpDatagram};
 
     fn digest(values: &[u64]) -> u64 {

@@ -1,11 +1,12 @@
 //! Reports of what happens in the network.
 
-use driftway_base::{DropReason, Instant, Ipv4Addr};
+use driftway_base::{AirId, DropReason, Instant, Ipv4Addr, NodeId};
 use driftway_radio::FailReason;
 use driftway_radio::dcf::FrameRecord;
 use driftway_scenario::FaultKind;
 use driftway_wire::RoutedPacket;
 
+use crate::frame_body::FrameBody;
 use crate::interface::Interface;
 
 /// The events that the network reports.
@@ -24,7 +25,7 @@ pub enum Recording {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedSend {
     /// The neighbour.
-    pub to: u32,
+    pub to: NodeId,
     /// The reason; `None` if ARP did not resolve the neighbour.
     pub reason: Option<FailReason>,
     /// The number of attempts, if the link layer repeats them.
@@ -50,7 +51,7 @@ pub enum Event {
     /// A packet reached its destination.
     Delivered {
         /// The destination.
-        node: usize,
+        node: NodeId,
         /// The packet.
         packet: RoutedPacket,
         /// The initial time to live of packets of this network.
@@ -59,13 +60,13 @@ pub enum Event {
     /// A packet was dropped.
     Dropped {
         /// The node; of a wire, that at the sending end.
-        node: usize,
+        node: NodeId,
         /// The interface over which it was to leave; `None`: it had not come to one.
         interface: Option<Interface>,
         /// The next hop, if it was known.
-        to: Option<u32>,
-        /// The packet.
-        packet: RoutedPacket,
+        to: Option<NodeId>,
+        /// The packet, or the message of ARP.
+        body: FrameBody,
         /// The reason.
         reason: DropReason,
         /// The failed attempt to send it, if that is why.
@@ -76,13 +77,13 @@ pub enum Event {
     /// A packet entered the queue of an interface.
     Enqueued {
         /// The node.
-        node: usize,
+        node: NodeId,
         /// The interface.
         interface: Interface,
         /// The next hop; `None`: broadcast.
-        to: Option<u32>,
-        /// The packet.
-        packet: RoutedPacket,
+        to: Option<NodeId>,
+        /// The packet, or the message of ARP.
+        body: FrameBody,
         /// The packets in the queue, this one included.
         queue_length: u32,
     },
@@ -90,45 +91,45 @@ pub enum Event {
     /// wire began.
     Dequeued {
         /// The node.
-        node: usize,
+        node: NodeId,
         /// The interface.
         interface: Interface,
         /// The next hop; `None`: broadcast.
-        to: Option<u32>,
-        /// The packet.
-        packet: RoutedPacket,
+        to: Option<NodeId>,
+        /// The packet, or the message of ARP.
+        body: FrameBody,
         /// The packets that are left in the queue.
         queue_length: u32,
     },
     /// A node received a packet from a neighbour.
     Received {
         /// The node.
-        node: usize,
+        node: NodeId,
         /// The interface by which it came.
         interface: Interface,
         /// The neighbour.
-        from: u32,
-        /// The packet.
-        packet: RoutedPacket,
+        from: NodeId,
+        /// The packet, or the message of ARP.
+        body: FrameBody,
     },
     /// Routing found a route.
     RouteFound {
         /// The node.
-        node: usize,
+        node: NodeId,
         /// The destination.
         to: Ipv4Addr,
     },
     /// Routing lost a route.
     RouteLost {
         /// The node.
-        node: usize,
+        node: NodeId,
         /// The destination.
         to: Ipv4Addr,
     },
     /// A link layer failed to send a packet.
     LinkFailed {
         /// The node.
-        node: usize,
+        node: NodeId,
         /// The attempt.
         failed: FailedSend,
         /// The packet.
@@ -139,9 +140,9 @@ pub enum Event {
     /// A link layer failed to send a packet, and gets it again.
     LinkRetried {
         /// The node.
-        node: usize,
+        node: NodeId,
         /// The neighbour.
-        to: u32,
+        to: NodeId,
         /// The packet.
         packet: RoutedPacket,
         /// True if the neighbour was in range.
@@ -149,15 +150,19 @@ pub enum Event {
     },
     /// A frame has ended.
     Frame {
-        /// The number of its air.
-        air: usize,
-        /// The frame, with nodes in place of stations.
+        /// Its air.
+        air: AirId,
+        /// The node that sent it.
+        from: NodeId,
+        /// The node to which it is addressed; `None`: broadcast.
+        to: Option<NodeId>,
+        /// The frame, with the numbers of stations.
         frame: FrameRecord,
-        /// The packet of a data frame.
-        packet: Option<RoutedPacket>,
+        /// What a data frame carries.
+        body: Option<FrameBody>,
     },
 }
 
 /// A packet that a link layer accepted, and when: frames are recorded after they have ended, when the
 /// packet's handle may be in use for another packet.
-pub(crate) type AcceptedPacket = (Instant, RoutedPacket);
+pub(crate) type AcceptedPacket = (Instant, FrameBody);

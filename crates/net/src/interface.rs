@@ -1,6 +1,6 @@
 //! Interfaces of nodes, and the ends of packets.
 
-use driftway_base::DropReason;
+use driftway_base::{DropReason, LinkId, NodeId, RadioId};
 use driftway_link::Side;
 
 /// An interface of a node.
@@ -8,15 +8,15 @@ use driftway_link::Side;
 pub enum Interface {
     /// An end of a wire.
     Wire(LinkEnd),
-    /// A radio, by its number in the network.
-    Radio(usize),
+    /// A radio.
+    Radio(RadioId),
 }
 
 /// A wired interface of a node: its side of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkEnd {
-    /// Number of the link.
-    pub link: usize,
+    /// The link.
+    pub link: LinkId,
     /// Side of the node.
     pub side: Side,
 }
@@ -25,11 +25,11 @@ pub struct LinkEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A node, as the packet's destination or on the way between two interfaces.
-    Node(usize),
+    Node(NodeId),
     /// The routing protocol of a node.
-    Routing(usize),
+    Routing(NodeId),
     /// An interface, and the next hop over it if it is known and the interface has several.
-    Interface(Interface, Option<u32>),
+    Interface(Interface, Option<NodeId>),
 }
 
 /// The end of a packet.

@@ -1,6 +1,6 @@
 //! Requests of the network to the hosts above it.
 
-use driftway_base::{Ipv4Addr, ReceivedPower, Signal};
+use driftway_base::{Ipv4Addr, NodeId, ReceivedPower, Signal};
 use driftway_wire::Packet;
 
 /// An action that the network requests from the host at a node. The driver carries it out, and sends
@@ -11,7 +11,7 @@ pub enum Output {
     /// A packet for the node's host.
     Deliver {
         /// The node.
-        node: usize,
+        node: NodeId,
         /// The packet.
         packet: Packet,
     },
@@ -20,7 +20,7 @@ pub enum Output {
     /// [`Network::send`](crate::Network::send).
     Intercepted {
         /// The gateway.
-        node: usize,
+        node: NodeId,
         /// True if the packet came over the air, false if it came over a wire.
         from_air: bool,
         /// The packet.
@@ -30,14 +30,14 @@ pub enum Output {
     /// names it, else for all.
     Signal {
         /// The node.
-        node: usize,
+        node: NodeId,
         /// The signal.
         signal: Signal,
     },
     /// The received power of the next hop of the host's packets to a destination.
     NextHopPower {
         /// The node.
-        node: usize,
+        node: NodeId,
         /// The destination.
         to: Ipv4Addr,
         /// The power of the next hop's last frame.
@@ -46,7 +46,7 @@ pub enum Output {
     /// The node's link layer failed to send a packet for a destination.
     SendFailed {
         /// The node.
-        node: usize,
+        node: NodeId,
         /// The destination.
         to: Ipv4Addr,
     },
@@ -54,6 +54,6 @@ pub enum Output {
     /// [`Network::next_due_probe`](crate::Network::next_due_probe).
     RouteProbesDue {
         /// The node.
-        node: usize,
+        node: NodeId,
     },
 }

@@ -7,9 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use driftway_base::DropReason;
-use driftway_wire::{Packet, RoutedPacket};
+use driftway_base::{DropReason, PacketId};
+use driftway_wire::{ArpMessage, Packet, RoutedPacket};
+use typed_index_collections::TiVec;
 
+use crate::frame_body::FrameBody;
 use crate::interface::Outcome;
 
 /// Initial capacity for packets in transit; it grows once if needed.
@@ -18,8 +20,8 @@ const RESERVED: usize = 512;
 /// All packets in transit, by handle, and the accounting of those that have ended.
 #[derive(Debug)]
 pub struct PacketsInTransit {
-    slots: Vec<Option<RoutedPacket>>,
-    free: Vec<u32>,
+    slots: TiVec<PacketId, Option<FrameBody>>,
+    free: Vec<PacketId>,
     /// Packets and copies of them.
     created: u64,
     delivered: u64,
@@ -32,7 +34,7 @@ pub struct PacketsInTransit {
 impl Default for PacketsInTransit {
     fn default() -> Self {
         Self {
-            slots: Vec::with_capacity(RESERVED),
+            slots: TiVec::with_capacity(RESERVED),
             free: Vec::with_capacity(RESERVED),
             created: 0,
             delivered: 0,
@@ -50,72 +52,78 @@ impl PacketsInTransit {
     }
 
     /// Inserts a new packet without a routing header.
-    pub fn insert(&mut self, packet: &Packet) -> u32 {
+    pub fn insert(&mut self, packet: &Packet) -> PacketId {
         self.create();
-        let id = self.new_slot();
-        self.slots[id as usize] = Some(RoutedPacket::plain(*packet));
-        id
+        self.keep(FrameBody::Ip(RoutedPacket::plain(*packet)))
     }
 
     /// Inserts a packet that leaves a routing protocol, or a new control packet.
-    pub fn insert_routed(&mut self, packet: &RoutedPacket) -> u32 {
+    pub fn insert_routed(&mut self, packet: &RoutedPacket) -> PacketId {
         self.created += u64::from(packet.is_control());
-        let id = self.new_slot();
-        self.slots[id as usize] = Some(*packet);
+        self.keep(FrameBody::Ip(*packet))
+    }
+
+    /// Inserts a new message of ARP.
+    pub fn insert_arp(&mut self, message: ArpMessage) -> PacketId {
+        self.create();
+        self.keep(FrameBody::Arp(message))
+    }
+
+    fn keep(&mut self, body: FrameBody) -> PacketId {
+        let id = self.free.pop().unwrap_or_else(|| self.slots.push_and_get_key(None));
+        self.slots[id] = Some(body);
         id
     }
 
-    fn new_slot(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            (self.slots.len() - 1) as u32
-        })
-    }
-
-    /// Returns a packet in transit. Handles come from [`insert`](Self::insert) and are valid until
-    /// the packet ends; `None` is a bug in driftway, which
+    /// Returns what is in transit. Handles come from [`insert`](Self::insert) and its like, and are valid
+    /// until the packet ends; `None` is a bug in driftway, which
     /// [`check_conservation`](Self::check_conservation) then reports.
     #[inline]
-    pub fn get(&mut self, id: u32) -> Option<&mut RoutedPacket> {
-        let packet = self.slots.get_mut(id as usize).and_then(Option::as_mut);
-        self.invalid_handles += u64::from(packet.is_none());
-        packet
+    pub fn body(&mut self, id: PacketId) -> Option<&mut FrameBody> {
+        let body = self.slots.get_mut(id).and_then(Option::as_mut);
+        self.invalid_handles += u64::from(body.is_none());
+        body
     }
 
-    /// Removes a packet that returns to a routing protocol; a control packet ends.
-    pub fn take(&mut self, id: u32) -> Option<RoutedPacket> {
-        let packet = self.slots.get_mut(id as usize).and_then(Option::take);
-        self.count_removal(id, packet.is_some());
-        self.passed_on += u64::from(packet.as_ref().is_some_and(RoutedPacket::is_control));
-        packet
-    }
-
-    /// Removes a packet that reaches a routing protocol from a wire.
-    pub fn take_plain(&mut self, id: u32) -> Option<Packet> {
-        // Without copying a routing header, which it does not have.
-        let slot = self.slots.get_mut(id as usize);
-        let packet = slot.and_then(|slot| {
-            let packet = slot.as_ref().map(|routed| routed.packet);
-            *slot = None;
-            packet
-        });
-        self.count_removal(id, packet.is_some());
-        packet
-    }
-
-    fn count_removal(&mut self, id: u32, found: bool) {
-        if found {
-            self.free.push(id);
-        } else {
-            self.invalid_handles += 1;
+    /// Returns a packet in transit; `None` for a message of ARP.
+    #[inline]
+    pub fn get(&mut self, id: PacketId) -> Option<&mut RoutedPacket> {
+        match self.body(id)? {
+            FrameBody::Ip(packet) => Some(packet),
+            FrameBody::Arp(_) => None,
         }
     }
 
-    /// Ends a packet.
-    pub fn end(&mut self, id: u32, outcome: Outcome) -> Option<Packet> {
-        let packet = self.take_plain(id)?;
-        self.count(outcome);
+    /// Removes a packet that returns to a routing protocol; a control packet ends.
+    pub fn take(&mut self, id: PacketId) -> Option<RoutedPacket> {
+        let packet = *self.get(id)?;
+        self.free_slot(id);
+        self.passed_on += u64::from(packet.is_control());
         Some(packet)
+    }
+
+    /// Removes a packet that reaches a routing protocol from a wire.
+    pub fn take_plain(&mut self, id: PacketId) -> Option<Packet> {
+        // Without copying a routing header, which it does not have.
+        let packet = self.get(id)?.packet;
+        self.free_slot(id);
+        Some(packet)
+    }
+
+    fn free_slot(&mut self, id: PacketId) {
+        self.slots[id] = None;
+        self.free.push(id);
+    }
+
+    /// Ends a packet, and returns it, or a message of ARP.
+    pub fn end(&mut self, id: PacketId, outcome: Outcome) -> Option<Packet> {
+        let packet = match self.body(id)? {
+            FrameBody::Ip(routed) => Some(routed.packet),
+            FrameBody::Arp(_) => None,
+        };
+        self.free_slot(id);
+        self.count(outcome);
+        packet
     }
 
     /// Ends a packet that a routing protocol holds.
@@ -203,7 +211,7 @@ mod test {
 
     #[test]
     fn a_handle_is_valid_until_its_packet_ends() {
-        type Use = fn(&mut PacketsInTransit, u32) -> bool;
+        type Use = fn(&mut PacketsInTransit, PacketId) -> bool;
         let uses: [Use; 3] = [
             |packets, id| packets.get(id).is_some(),
             |packets, id| packets.end(id, DELIVERED).is_some(),
@@ -215,7 +223,7 @@ mod test {
             let mut packets = PacketsInTransit::default();
             let id = packets.insert(&packet(1));
             packets.end(id, DELIVERED);
-            for id in [id, 7] {
+            for id in [id, PacketId::new(7)] {
                 assert!(!use_it(&mut packets, id));
             }
             let error = packets.check_conservation(0, 0).unwrap_err();
@@ -228,7 +236,7 @@ mod test {
         let mut packets = PacketsInTransit::default();
         for number in 0..10_000 {
             let ids = [packets.insert(&packet(number)), packets.insert(&packet(number + 1))];
-            assert!(ids.iter().all(|id| *id < 2));
+            assert!(ids.iter().all(|id| id.index() < 2));
             packets.end(ids[1], DELIVERED);
             packets.end(ids[0], Outcome::Dropped(DropReason::QueueOverflow));
         }

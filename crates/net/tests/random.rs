@@ -1,6 +1,6 @@
 //! Random networks under random use: no packet is lost without a reason, whatever the driver does.
 
-use driftway_base::{Instant, RandomStream};
+use driftway_base::{Instant, NodeId, RandomStream};
 use driftway_link::QueuePosition;
 use driftway_net::addresses::address;
 use driftway_net::{Event, Network, Output, Recording};
@@ -46,7 +46,7 @@ fn scenario(wired: u32, radios: u32, protocol: &str, seed: u64) -> Scenario {
     Scenario::parse("random.toml", &text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn datagram(from: usize, to: usize, number: u64) -> Packet {
+fn datagram(from: NodeId, to: NodeId, number: u64) -> Packet {
     let payload = Payload::new(7, number, 500);
     let datagram = UdpDatagram { source_port: 9, destination_port: 9, payload };
     Packet { ip: IpHeader::new(address(from), address(to)), body: Body::Udp(datagram) }
@@ -78,8 +78,9 @@ proptest! {
     ) {
         let scenario = scenario(wired, radios, protocol, seed);
         let nodes = wired + radios;
-        let pairs: Vec<(u32, u32)> =
-            (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b))).collect();
+        let all = || (0..nodes).map(NodeId::new);
+        let pairs: Vec<(NodeId, NodeId)> =
+            all().flat_map(|a| all().map(move |b| (a, b))).collect();
         let mut network = Network::build_between(&scenario, &pairs, seed, seed).unwrap();
         network.start(Recording::Ends);
         let mut random = RandomStream::new(seed, "test", 1);
@@ -95,7 +96,7 @@ proptest! {
             }
             network.advance(now);
             for _ in 0..batch {
-                let mut node = || random.uniform_below(u64::from(nodes)) as usize;
+                let mut node = || NodeId::new(random.uniform_below(u64::from(nodes)) as u32);
                 let (from, to) = (node(), node());
                 let place = [QueuePosition::Tail, QueuePosition::Front][(step % 2) as usize];
                 network.send(from, datagram(from, to, sent), place);

@@ -1,23 +1,23 @@
-//! Total cost of a frame: a saturated pair, and fifty moving nodes at ns-2's usual density, ten of
-//! which always have a packet for one of their neighbours. Each iteration is a thousand frames, so
-//! that microseconds read as nanoseconds per frame.
+//! Total cost of a frame: a saturated pair, and fifty moving stations at ns-2's usual density, ten
+//! of which always have a packet for one of their neighbours. Each iteration is a thousand frames,
+//! so that microseconds read as nanoseconds per frame.
 
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use driftway_base::{Duration, Instant, RandomStream};
+use driftway_base::{Duration, Instant, PacketId, RandomStream, StationId};
 use driftway_radio::mobility::{InitialDistribution, RandomWaypoint};
 use driftway_radio::{
-    Dcf, DcfConfig, MacReport, Mobility, NodeInRange, OutgoingPacket, Positions, Propagation,
-    RadioConfig,
+    Dcf, DcfConfig, MacReport, Mobility, OutgoingPacket, Positions, Propagation, RadioConfig,
+    StationInRange,
 };
 
 const FRAMES: u64 = 1_000;
 
-/// Nodes of which some always have a packet for a neighbour.
+/// Stations of which some always have a packet for a neighbour.
 struct Load {
     dcf: Dcf,
-    neighbours: Vec<NodeInRange>,
+    neighbours: Vec<StationInRange>,
     random: RandomStream,
     reports: Vec<MacReport>,
     now: Instant,
@@ -25,8 +25,8 @@ struct Load {
 
 impl Load {
     fn new(config: DcfConfig, mobility: Mobility, senders: u32) -> Self {
-        let nodes = mobility.nodes() as u32;
-        let radio = Propagation::new(&RadioConfig::STANDARD, nodes, 1).expect("a valid radio");
+        let stations = mobility.stations() as u32;
+        let radio = Propagation::new(&RadioConfig::STANDARD, stations, 1).expect("a valid radio");
         let positions = Positions::new(mobility, radio.reach());
         let mut load = Self {
             dcf: Dcf::new(config, positions, radio, 1),
@@ -35,19 +35,20 @@ impl Load {
             reports: Vec::new(),
             now: Instant::ZERO,
         };
-        for sender in 0..senders {
+        for sender in (0..senders).map(StationId::new) {
             load.send(sender);
         }
         load
     }
 
-    fn send(&mut self, node: u32) {
+    fn send(&mut self, station: StationId) {
         self.neighbours.clear();
-        self.dcf.node_positions().nodes_in_range(self.now, node, &mut self.neighbours);
+        self.dcf.positions().stations_in_range(self.now, station, &mut self.neighbours);
         self.neighbours.retain(|hearer| hearer.distance_squared < 240.0 * 240.0);
         let some = self.random.uniform_below(self.neighbours.len() as u64) as usize;
-        let to = self.neighbours.get(some).map(|hearer| hearer.node);
-        self.dcf.send(self.now, node, OutgoingPacket { id: node, to, bytes: 1500 });
+        let to = self.neighbours.get(some).map(|hearer| hearer.station);
+        let packet = OutgoingPacket { id: PacketId::new(station.number()), to, bytes: 1500 };
+        self.dcf.send(self.now, station, packet);
     }
 
     /// Runs this number of frames, or a few more until the next report.
@@ -57,22 +58,23 @@ impl Load {
         while self.dcf.frames_sent() < end {
             self.now = self.dcf.run(Instant::FAR_FUTURE, &mut reports);
             for report in reports.drain(..) {
-                if let MacReport::Sent { node, .. } | MacReport::Failed { node, .. } = report {
-                    self.send(node);
+                if let MacReport::Sent { station, .. } | MacReport::Failed { station, .. } = report
+                {
+                    self.send(station);
                 }
             }
         }
         self.reports = reports;
     }
 
-    /// Mean number of nodes in range of a frame, over all nodes now.
+    /// Mean number of stations in range of a frame, over all stations now.
     fn hearers(&mut self) -> f64 {
-        let nodes = self.dcf.node_positions().nodes() as u32;
+        let stations = self.dcf.positions().stations() as u32;
         let mut all = Vec::new();
-        for node in 0..nodes {
-            self.dcf.node_positions().nodes_in_range(self.now, node, &mut all);
+        for station in (0..stations).map(StationId::new) {
+            self.dcf.positions().stations_in_range(self.now, station, &mut all);
         }
-        all.len() as f64 / f64::from(nodes)
+        all.len() as f64 / f64::from(stations)
     }
 }
 

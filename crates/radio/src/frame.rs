@@ -1,14 +1,14 @@
 //! Packets handed to a MAC and what the MAC reports about them.
 
-use driftway_base::Instant;
+use driftway_base::{Instant, PacketId, StationId};
 
-/// A packet for a node's MAC to transmit (an MSDU in the terms of 802.11).
+/// A packet for a station's MAC to transmit (an MSDU in the terms of 802.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutgoingPacket {
     /// Handle of the owner, passed back unchanged.
-    pub id: u32,
+    pub id: PacketId,
     /// Receiver; `None`: broadcast.
-    pub to: Option<u32>,
+    pub to: Option<StationId>,
     /// Size without the link layer's overhead (bytes).
     pub bytes: u32,
 }
@@ -18,57 +18,58 @@ pub struct OutgoingPacket {
 /// most distant receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MacReport {
-    /// A node received a unicast packet addressed to it, or a broadcast. The sender still owns the
-    /// packet: the handle can be used for a copy until the sender's own `Sent` or `Failed`.
+    /// A station received a unicast packet addressed to it, or a broadcast. The sender still owns
+    /// the packet: the handle can be used for a copy until the sender's own `Sent` or `Failed`.
     Received {
-        /// Receiving node.
-        node: u32,
+        /// Receiving station.
+        station: StationId,
         /// Transmitter of this hop.
-        from: u32,
+        from: StationId,
         /// Handle of the sender.
-        id: u32,
+        id: PacketId,
         /// True for a broadcast.
         broadcast: bool,
         /// Arrival of its last bit.
         at: Instant,
     },
-    /// A node in promiscuous mode received a packet addressed to another node.
+    /// A station in promiscuous mode received a packet addressed to another station.
     Overheard {
-        /// Overhearing node.
-        node: u32,
+        /// Overhearing station.
+        station: StationId,
         /// Transmitter of this hop.
-        from: u32,
-        /// Addressed node.
-        to: u32,
+        from: StationId,
+        /// Addressed station.
+        to: StationId,
         /// Handle of the sender.
-        id: u32,
+        id: PacketId,
         /// Arrival of its last bit.
         at: Instant,
     },
-    /// A packet was acknowledged, or a broadcast was transmitted or given up because the node was
-    /// disabled. An enabled node accepts the next packet.
+    /// A packet was acknowledged, or a broadcast was transmitted or given up because the station
+    /// was disabled. An enabled station accepts the next packet.
     Sent {
-        /// Transmitting node.
-        node: u32,
+        /// Transmitting station.
+        station: StationId,
         /// Handle of the packet.
-        id: u32,
+        id: PacketId,
         /// Receiver; `None`: broadcast.
-        to: Option<u32>,
+        to: Option<StationId>,
         /// End of the exchange.
         at: Instant,
     },
-    /// A packet was discarded after its last retry, or because the node was disabled. An enabled
-    /// node accepts the next packet.
+    /// A packet was discarded after its last retry, or because the station was disabled. An enabled
+    /// station accepts the next packet.
     Failed {
-        /// Transmitting node.
-        node: u32,
+        /// Transmitting station.
+        station: StationId,
         /// Handle of the packet.
-        id: u32,
+        id: PacketId,
         /// Receiver.
-        to: u32,
-        /// Missing response; of a node that was disabled, the first response that a packet waits for.
+        to: StationId,
+        /// Missing response; of a station that was disabled, the first response that a packet waits
+        /// for.
         reason: FailReason,
-        /// End of the last attempt, or the instant at which the node was disabled.
+        /// End of the last attempt, or the instant at which the station was disabled.
         at: Instant,
     },
 }

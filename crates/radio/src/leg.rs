@@ -1,8 +1,8 @@
-//! Legs: straight segments of a node's trajectory at constant speed.
+//! Legs: straight segments of a station's trajectory at constant speed.
 
 use driftway_base::Instant;
 
-/// A leg: from `since` to `until` the node is at `(x, y) + (vx, vy) × (t − since)`.
+/// A leg: from `since` to `until` the station is at `(x, y) + (vx, vy) × (t − since)`.
 ///
 /// A position is computed from the start of its leg, never from an earlier position, so that
 /// queries do not change it. The next leg starts at its own position, not at the end of this one,

@@ -1,8 +1,11 @@
-//! The radio channel: node mobility, propagation, and medium access (802.11 DCF or TDMA).
+//! The radio channel: mobility, propagation, and medium access (802.11 DCF or TDMA).
 //!
 //! A frame is described by its owner's handle, its size and its receiver; its content is not
-//! inspected. The driver hands each MAC one packet per node at a time, runs it, and receives the
+//! inspected. The driver hands each MAC one packet per station at a time, runs it, and receives the
 //! outcome of each packet as a [`MacReport`].
+//!
+//! The stations of an air are numbered from 0 ([`StationId`](driftway_base::StationId)). Which node
+//! a station belongs to is known to the driver.
 //!
 //! # What is not modelled
 //!
@@ -10,10 +13,10 @@
 //!
 //! | item | here |
 //! |---|---|
-//! | several channels | all nodes share one |
+//! | several channels | all stations share one |
 //! | fading other than log-normal shadowing | received power depends on distance and on the shadowing of the pair |
 //! | unlimited shadowing | it is truncated at three standard deviations, so that the range is finite |
-//! | altitude | nodes move in a plane |
+//! | altitude | stations move in a plane |
 //! | Tcl in ns-2's movement files | the statements of [`movement::ns2`] only; any other is an error |
 //! | ns-2's TDMA frames that extend into the next slot | a slot accounts for the header's airtime |
 
@@ -35,6 +38,6 @@ pub use frame::{FailReason, MacReport, OutgoingPacket};
 pub use mobility::Mobility;
 pub use neighbour_signals::NeighbourSignals;
 pub use parameter_error::ParameterError;
-pub use positions::{NodeInRange, Positions};
+pub use positions::{Positions, StationInRange};
 pub use propagation::{Propagation, PropagationModel, RadioConfig, Threshold};
 pub use tdma::{Tdma, TdmaConfig};

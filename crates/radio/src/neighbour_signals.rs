@@ -3,7 +3,8 @@
 //! A node knows the power of each packet that it receives or overhears. The rate of change of that
 //! power predicts how long a neighbour stays in range, before the first frame is lost.
 
-use driftway_base::{Duration, Instant, ReceivedPower};
+use driftway_base::{Duration, Instant, NodeId, ReceivedPower};
+use typed_index_collections::{TiVec, ti_vec};
 
 /// Minimum interval between two samples of a trend.
 const MIN_SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
@@ -15,13 +16,13 @@ const TREND_SMOOTHING: f64 = 4.0;
 pub struct NeighbourSignals {
     /// Receive threshold (dBm).
     receive_threshold: f64,
-    /// Indexed by node, sorted by neighbour.
-    signals: Vec<Vec<SignalTrend>>,
+    /// Sorted by neighbour.
+    signals: TiVec<NodeId, Vec<SignalTrend>>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct SignalTrend {
-    neighbour: u32,
+    neighbour: NodeId,
     at: Instant,
     /// Received power (dBm).
     power: f64,
@@ -34,12 +35,12 @@ struct SignalTrend {
 impl NeighbourSignals {
     /// Creates the state of `nodes` nodes with a receive threshold of `receive_power` (W).
     pub fn new(nodes: usize, receive_power: f64) -> Self {
-        Self { receive_threshold: watts_to_dbm(receive_power), signals: vec![Vec::new(); nodes] }
+        Self { receive_threshold: watts_to_dbm(receive_power), signals: ti_vec![Vec::new(); nodes] }
     }
 
     /// Records a frame of `neighbour` that `node` received or overheard with this power (W).
-    pub fn on_signal(&mut self, now: Instant, node: u32, neighbour: u32, power: f64) {
-        let Some(heard) = self.signals.get_mut(node as usize) else { return };
+    pub fn on_signal(&mut self, now: Instant, node: NodeId, neighbour: NodeId, power: f64) {
+        let Some(heard) = self.signals.get_mut(node) else { return };
         let power = watts_to_dbm(power);
         let new =
             SignalTrend { neighbour, at: now, power, trend: None, trend_sample: (now, power) };
@@ -58,8 +59,8 @@ impl NeighbourSignals {
 
     /// Returns the latest received power of a neighbour and its trend; `None` if none was ever
     /// received.
-    pub fn received_power(&self, node: u32, neighbour: u32) -> Option<ReceivedPower> {
-        let heard = self.signals.get(node as usize)?;
+    pub fn received_power(&self, node: NodeId, neighbour: NodeId) -> Option<ReceivedPower> {
+        let heard = self.signals.get(node)?;
         let place = heard.binary_search_by_key(&neighbour, |heard| heard.neighbour).ok()?;
         let heard = heard.get(place)?;
         Some(ReceivedPower {
@@ -98,6 +99,10 @@ fn to_hundredths(value: f64) -> i32 {
 mod test {
     use super::*;
 
+    const A: NodeId = NodeId::new(0);
+    const B: NodeId = NodeId::new(1);
+    const UNKNOWN: NodeId = NodeId::new(9);
+
     fn at(millis: u64) -> Instant {
         Instant::from_millis(millis)
     }
@@ -108,7 +113,7 @@ mod test {
         let power = |metres: f64| 1e-3 / (metres * metres * metres * metres);
         let mut neighbours = NeighbourSignals::new(2, power(250.0));
         for now in (0..=until).step_by(gap as usize) {
-            neighbours.on_signal(at(now), 0, 1, power(150.0 + now as f64 / 100.0));
+            neighbours.on_signal(at(now), A, B, power(150.0 + now as f64 / 100.0));
         }
         neighbours
     }
@@ -116,7 +121,7 @@ mod test {
     #[test]
     fn a_departing_neighbour_has_a_falling_trend() {
         for gap in [10, 150, 1000] {
-            let strength = driving_away(gap, 9_000).received_power(0, 1).unwrap();
+            let strength = driving_away(gap, 9_000).received_power(A, B).unwrap();
             assert_eq!(
                 (strength.heard_at, strength.sensitivity_mbm),
                 (at(9_000), -9592),
@@ -132,22 +137,22 @@ mod test {
     #[test]
     fn a_trend_needs_two_samples_and_ends_after_a_long_silence() {
         let mut neighbours = NeighbourSignals::new(3, 1e-12);
-        assert_eq!(neighbours.received_power(0, 1), None);
-        neighbours.on_signal(at(0), 0, 1, 1e-9);
-        neighbours.on_signal(at(99), 0, 1, 5e-10);
-        let strength = neighbours.received_power(0, 1).unwrap();
+        assert_eq!(neighbours.received_power(A, B), None);
+        neighbours.on_signal(at(0), A, B, 1e-9);
+        neighbours.on_signal(at(99), A, B, 5e-10);
+        let strength = neighbours.received_power(A, B).unwrap();
         assert_eq!(
             (strength.power_mbm, strength.trend_cdb_per_s, strength.expected_lifetime()),
             (-6301, None, None)
         );
-        neighbours.on_signal(at(100), 0, 1, 5e-10);
-        assert_eq!(neighbours.received_power(0, 1).unwrap().trend_cdb_per_s, Some(-3010));
-        neighbours.on_signal(at(6_000), 0, 1, 1e-11);
-        assert_eq!(neighbours.received_power(0, 1).unwrap().trend_cdb_per_s, None);
+        neighbours.on_signal(at(100), A, B, 5e-10);
+        assert_eq!(neighbours.received_power(A, B).unwrap().trend_cdb_per_s, Some(-3010));
+        neighbours.on_signal(at(6_000), A, B, 1e-11);
+        assert_eq!(neighbours.received_power(A, B).unwrap().trend_cdb_per_s, None);
         assert_eq!(
-            (neighbours.received_power(1, 0), neighbours.received_power(9, 0)),
+            (neighbours.received_power(B, A), neighbours.received_power(UNKNOWN, A)),
             (None, None)
         );
-        neighbours.on_signal(at(6_000), 9, 0, 1e-11);
+        neighbours.on_signal(at(6_000), UNKNOWN, A, 1e-11);
     }
 }

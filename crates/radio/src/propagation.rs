@@ -4,12 +4,12 @@ mod shadowing;
 
 use core::f64::consts::PI;
 
-use driftway_base::Duration;
+use driftway_base::{Duration, StationId};
 
 use crate::ParameterError;
 use shadowing::{MAX_DEVIATIONS, Shadowing, db_to_factor};
 
-/// Configuration of the radios, the same for all nodes.
+/// Configuration of the radios, the same for all stations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RadioConfig {
     /// Propagation model.
@@ -48,15 +48,15 @@ pub enum PropagationModel {
     /// so that no frame captures another at the usual capture ratios. Thresholds must be distances.
     Range,
     /// Log-distance path loss beyond one metre, with optional log-normal shadowing for each pair of
-    /// nodes.
+    /// stations.
     LogDistance {
         /// Path loss exponent: 2 in free space, 2.7 to 5 in urban areas (rappaport-2002 §4.9).
         exponent: f64,
         /// Standard deviation of the shadowing (dB); 0: none. A pair's shadowing is symmetric and
-        /// depends only on the seed, the pair and the distances its nodes have moved. It is
+        /// depends only on the seed, the pair and the distances its stations have moved. It is
         /// truncated at three standard deviations, so that the range is finite.
         shadowing_db: f64,
-        /// Decorrelation distance (m): after the two nodes together have moved this far, the
+        /// Decorrelation distance (m): after the two stations together have moved this far, the
         /// correlation with the earlier shadowing is 1/e. `None`: constant shadowing.
         decorrelation: Option<f64>,
     },
@@ -198,16 +198,16 @@ impl PathLoss {
 }
 
 impl Propagation {
-    /// Maximum number of nodes for shadowing with decorrelation: each pair has its own state, 32 MB
-    /// in total.
-    pub const MAX_DECORRELATING_NODES: u32 = 1024;
+    /// Maximum number of stations for shadowing with decorrelation: each pair has its own state, 32
+    /// MB in total.
+    pub const MAX_DECORRELATING_STATIONS: u32 = 1024;
 
-    /// Creates the propagation model for this number of nodes; only shadowing depends on `seed`.
+    /// Creates the propagation model for this number of stations; only shadowing depends on `seed`.
     ///
     /// # Errors
     /// An invalid parameter, or thresholds inconsistent with each other or with the model.
-    pub fn new(config: &RadioConfig, nodes: u32, seed: u64) -> Result<Self, ParameterError> {
-        check_config(config, nodes)?;
+    pub fn new(config: &RadioConfig, stations: u32, seed: u64) -> Result<Self, ParameterError> {
+        check_config(config, stations)?;
         let path_loss = PathLoss::new(config);
         let limit = |name, threshold| {
             let limit = match (threshold, config.model) {
@@ -243,7 +243,7 @@ impl Propagation {
             {
                 let strongest = db_to_factor(MAX_DEVIATIONS * shadowing_db);
                 let reach = path_loss.distance(sense.power / strongest);
-                (Some(Shadowing::new(shadowing_db, decorrelation, nodes, seed)), reach)
+                (Some(Shadowing::new(shadowing_db, decorrelation, stations, seed)), reach)
             }
             _ => (None, sense.range),
         };
@@ -267,10 +267,15 @@ impl Propagation {
         self.path_loss.power(distance_squared).min(self.max_power)
     }
 
-    /// Returns the power (W) received between two nodes at the start of a run, over a squared
+    /// Returns the power (W) received between two stations at the start of a run, over a squared
     /// distance (m²).
     #[inline]
-    pub fn initial_power_between(&self, one: u32, other: u32, distance_squared: f64) -> f64 {
+    pub fn initial_power_between(
+        &self,
+        one: StationId,
+        other: StationId,
+        distance_squared: f64,
+    ) -> f64 {
         match &self.shadowing {
             None => self.power(distance_squared),
             Some(shadowing) => {
@@ -280,12 +285,12 @@ impl Propagation {
         }
     }
 
-    /// Returns the same after the two nodes together have moved `moved` metres.
+    /// Returns the same after the two stations together have moved `moved` metres.
     #[inline]
     pub fn power_after_moving(
         &mut self,
-        one: u32,
-        other: u32,
+        one: StationId,
+        other: StationId,
         distance_squared: f64,
         moved: f64,
     ) -> f64 {
@@ -298,7 +303,7 @@ impl Propagation {
         }
     }
 
-    /// Returns whether power depends on the pair of nodes besides their distance.
+    /// Returns whether power depends on the pair of stations besides their distance.
     pub const fn has_shadowing(&self) -> bool {
         self.shadowing.is_some()
     }
@@ -323,7 +328,7 @@ impl Propagation {
         self.sense.range
     }
 
-    /// Returns the distance (m) beyond which no node senses another: the sense range, or with
+    /// Returns the distance (m) beyond which no station senses another: the sense range, or with
     /// shadowing that of a pair at three standard deviations above the mean.
     pub const fn reach(&self) -> f64 {
         self.reach
@@ -347,7 +352,7 @@ impl Propagation {
     }
 }
 
-fn check_config(config: &RadioConfig, nodes: u32) -> Result<(), ParameterError> {
+fn check_config(config: &RadioConfig, stations: u32) -> Result<(), ParameterError> {
     let positive = [
         ("power", config.power),
         ("frequency", config.frequency),
@@ -380,8 +385,8 @@ fn check_config(config: &RadioConfig, nodes: u32) -> Result<(), ParameterError> 
                 let message = format!("a decorrelation distance of {distance} m");
                 return Err(ParameterError::new("decorrelation", message, "0.1 m to 1000 km"));
             }
-            if nodes > Propagation::MAX_DECORRELATING_NODES {
-                let message = format!("shadowing with decorrelation for {nodes} nodes");
+            if stations > Propagation::MAX_DECORRELATING_STATIONS {
+                let message = format!("shadowing with decorrelation for {stations} nodes");
                 let help = "at most 1024 nodes, or constant shadowing";
                 return Err(ParameterError::new("decorrelation", message, help));
             }

@@ -1,10 +1,11 @@
-//! Time division multiple access: one node transmits at a time, in turn.
+//! Time division multiple access: one station transmits at a time, in turn.
 
-use driftway_base::{Duration, Instant, Probability, RandomStream, Rate};
+use driftway_base::{Duration, Instant, Probability, RandomStream, Rate, StationId};
+use typed_index_collections::TiVec;
 
 use crate::dcf::{Counters, FrameKind, FrameRecord, ReceptionOutcome};
-use crate::dcf::{Event, EventKind, EventQueue, FrameRecorder};
-use crate::{FailReason, MacReport, NodeInRange, OutgoingPacket, Positions, Propagation};
+use crate::dcf::{Event, EventKind, EventQueue, FrameRecorder, TransmissionId};
+use crate::{FailReason, MacReport, OutgoingPacket, Positions, Propagation, StationInRange};
 
 /// Configuration of the TDMA schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,11 +14,11 @@ pub struct TdmaConfig {
     pub rate: Rate,
     /// Duration of the preamble of each frame.
     pub preamble: Duration,
-    /// Packet size of a slot (bytes); a larger packet is sent in several slots of its node.
+    /// Packet size of a slot (bytes); a larger packet is sent in several slots of its station.
     pub slot_bytes: u32,
     /// Link-layer overhead of a packet (bytes).
     pub header_bytes: u32,
-    /// True if a round begins with a slot in which nodes announce their transmissions, so that
+    /// True if a round begins with a slot in which stations announce their transmissions, so that
     /// later packets wait for the next round. ns-2.35: yes (its radios sleep by it); not needed
     /// here.
     pub announced: bool,
@@ -59,12 +60,12 @@ impl Default for TdmaConfig {
     }
 }
 
-/// A TDMA MAC for the nodes of a network and their channel, with the methods of [`crate::Dcf`].
+/// A TDMA MAC for the stations of an air and their channel, with the methods of [`crate::Dcf`].
 ///
-/// There is one global schedule: a round has a slot for each node, in order of node number,
+/// There is one global schedule: a round has a slot for each station, in order of number,
 /// regardless of position. Hence frames never collide, and a frame is lost only by distance or
-/// error, or because a node is disabled. Frames are not acknowledged, so the transmitter learns
-/// nothing about reception: every packet ends with `Sent`, and with `Failed` only if its node is
+/// error, or because a station is disabled. Frames are not acknowledged, so the transmitter learns
+/// nothing about reception: every packet ends with `Sent`, and with `Failed` only if its station is
 /// disabled. Routing must detect a lost neighbour by its own means.
 #[derive(Clone, Debug)]
 pub struct Tdma {
@@ -74,26 +75,26 @@ pub struct Tdma {
     /// Duration of a slot and of a round (ns).
     slot: u64,
     round: u64,
-    nodes: Vec<TdmaNode>,
+    stations: TiVec<StationId, TdmaStation>,
     event_queue: EventQueue,
     /// Nodes in range of the frame on the air, and those that can decode it with their propagation
     /// delays (ns).
-    in_range: Vec<NodeInRange>,
-    receivers: Vec<(u32, u64)>,
+    in_range: Vec<StationInRange>,
+    receivers: Vec<(StationId, u64)>,
     transmission: Transmission,
     recorder: FrameRecorder,
     now: u64,
 }
 
 #[derive(Clone, Debug)]
-struct TdmaNode {
+struct TdmaStation {
     packet: Option<OutgoingPacket>,
     /// Bytes not yet transmitted.
     bytes_left: u32,
     /// Start of the packet's first frame (ns).
     first_frame_at: u64,
     is_enabled: bool,
-    /// Time at which the node was last enabled (ns).
+    /// Time at which the station was last enabled (ns).
     enabled_since: u64,
     sequence: u16,
     is_promiscuous: bool,
@@ -101,35 +102,38 @@ struct TdmaNode {
     counters: Counters,
 }
 
+/// The number of the frame on the air, of which there is one at a time.
+const ONLY: TransmissionId = TransmissionId::new(0);
+
 /// The frame on the air.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
     end: u64,
     /// Its sender, until the end has reached all receivers.
-    from: Option<u32>,
+    from: Option<StationId>,
     /// Its receiver; `None`: broadcast.
-    to: Option<u32>,
+    to: Option<StationId>,
     /// True if its sender was disabled before its end.
     is_cut: bool,
     record_number: u64,
 }
 
 impl Tdma {
-    /// Creates a MAC for all nodes of `positions`.
+    /// Creates a MAC for all stations of `positions`.
     pub fn new(
         config: TdmaConfig,
         positions: Positions,
         propagation: Propagation,
         seed: u64,
     ) -> Self {
-        let nodes = positions.nodes();
+        let stations = positions.stations();
         let reach = propagation.reach();
         let bytes = config.slot_bytes.max(1) + config.header_bytes;
         let airtime = config.preamble + config.rate.transmission_time(bytes);
-        // A frame has reached all nodes before the next slot.
+        // A frame has reached all stations before the next slot.
         let slot = airtime.as_nanos() + propagation.delay(reach * reach).as_nanos() + 1;
-        let slots = nodes as u64 + u64::from(config.announced);
-        let node = |node| TdmaNode {
+        let slots = stations as u64 + u64::from(config.announced);
+        let station = |number| TdmaStation {
             packet: None,
             bytes_left: 0,
             first_frame_at: 0,
@@ -137,16 +141,16 @@ impl Tdma {
             enabled_since: 0,
             sequence: 0,
             is_promiscuous: false,
-            error_stream: RandomStream::new(seed, "frame-error", node),
+            error_stream: RandomStream::new(seed, "frame-error", number),
             counters: Counters::default(),
         };
         Self {
             slot,
             round: slot * slots,
-            nodes: (0..nodes as u64).map(node).collect(),
-            event_queue: EventQueue::with_capacity(nodes + 1),
-            in_range: Vec::with_capacity(nodes),
-            receivers: Vec::with_capacity(nodes),
+            stations: (0..stations as u64).map(station).collect(),
+            event_queue: EventQueue::with_capacity(stations + 1),
+            in_range: Vec::with_capacity(stations),
+            receivers: Vec::with_capacity(stations),
             transmission: Transmission {
                 end: 0,
                 from: None,
@@ -162,43 +166,43 @@ impl Tdma {
         }
     }
 
-    /// Returns whether this node can accept a packet.
-    pub fn can_accept(&self, node: u32) -> bool {
-        let state = &self.nodes[node as usize];
+    /// Returns whether this station can accept a packet.
+    pub fn can_accept(&self, station: StationId) -> bool {
+        let state = &self.stations[station];
         state.packet.is_none() && state.is_enabled
     }
 
-    /// Returns whether a node has a packet that it has not reported.
-    pub fn has_packet(&self, node: u32) -> bool {
-        self.nodes[node as usize].packet.is_some()
+    /// Returns whether a station has a packet that it has not reported.
+    pub fn has_packet(&self, station: StationId) -> bool {
+        self.stations[station].packet.is_some()
     }
 
-    /// Hands a packet to a node; returns `false`, and does not accept it, while the node has one or
-    /// is disabled.
-    pub fn send(&mut self, now: Instant, node: u32, packet: OutgoingPacket) -> bool {
-        if !self.can_accept(node) {
+    /// Hands a packet to a station; returns `false`, and does not accept it, while the station has
+    /// one or is disabled.
+    pub fn send(&mut self, now: Instant, station: StationId, packet: OutgoingPacket) -> bool {
+        if !self.can_accept(station) {
             return false;
         }
         self.advance(now.as_nanos());
-        let state = &mut self.nodes[node as usize];
+        let state = &mut self.stations[station];
         state.bytes_left = packet.bytes;
         state.packet = Some(packet);
         state.first_frame_at = u64::MAX;
         state.sequence = (state.sequence + 1) & 4095;
-        self.schedule_next_slot(now.as_nanos(), node);
+        self.schedule_next_slot(now.as_nanos(), station);
         true
     }
 
-    /// Schedules the node's next slot.
-    fn schedule_next_slot(&mut self, now: u64, node: u32) {
+    /// Schedules the station's next slot.
+    fn schedule_next_slot(&mut self, now: u64, station: StationId) {
         let announcement = u64::from(self.config.announced);
-        let offset = (u64::from(node) + announcement) * self.slot;
+        let offset = (u64::from(station.number()) + announcement) * self.slot;
         // A slot is used once, also after a frame that was cut.
-        let now = now + u64::from(self.transmission.from == Some(node));
+        let now = now + u64::from(self.transmission.from == Some(station));
         // The round, or without announcements the slot, begins at `now` or later.
         let passed = if self.config.announced { now } else { now.saturating_sub(offset) };
         let at = passed.div_ceil(self.round) * self.round + offset;
-        self.event_queue.push(Event::new(at, EventKind::StationTimer, node));
+        self.event_queue.push(Event::new(at, EventKind::StationTimer(station)));
     }
 
     /// Returns the time of the next event.
@@ -212,9 +216,9 @@ impl Tdma {
         while let Some(event) = self.event_queue.pop_until(until.as_nanos()) {
             self.advance(event.at());
             match event.kind() {
-                EventKind::StationTimer => self.start_transmission(event.at(), event.subject()),
-                EventKind::FrameEnd => self.end_transmission(event.at(), event.subject(), reports),
-                EventKind::ResponseDue => self.report_aborted(event.subject(), reports),
+                EventKind::StationTimer(station) => self.start_transmission(event.at(), station),
+                EventKind::FrameEnd(_) => self.end_transmission(event.at(), reports),
+                EventKind::ResponseDue(station) => self.report_aborted(station, reports),
             }
             if reports.len() > had {
                 return Instant::from_nanos(self.now);
@@ -229,38 +233,38 @@ impl Tdma {
         self.now = now;
     }
 
-    fn start_transmission(&mut self, now: u64, from: u32) {
-        let node = &mut self.nodes[from as usize];
-        let Some(packet) = node.packet else { return };
-        let first_frame_at = now.min(node.first_frame_at);
-        node.first_frame_at = first_frame_at;
-        let piece = node.bytes_left.min(self.config.slot_bytes.max(1));
-        node.bytes_left -= piece;
+    fn start_transmission(&mut self, now: u64, from: StationId) {
+        let sender = &mut self.stations[from];
+        let Some(packet) = sender.packet else { return };
+        let first_frame_at = now.min(sender.first_frame_at);
+        sender.first_frame_at = first_frame_at;
+        let piece = sender.bytes_left.min(self.config.slot_bytes.max(1));
+        sender.bytes_left -= piece;
         let bytes = piece + self.config.header_bytes;
         let airtime = self.config.preamble + self.config.rate.transmission_time(bytes);
-        node.counters.airtime = node.counters.airtime + airtime;
+        sender.counters.airtime = sender.counters.airtime + airtime;
         if packet.to.is_some() {
-            node.counters.data += 1;
+            sender.counters.data += 1;
         } else {
-            node.counters.broadcasts += 1;
+            sender.counters.broadcasts += 1;
         }
-        let sequence = node.sequence;
+        let sequence = sender.sequence;
         let at = Instant::from_nanos(now);
         self.in_range.clear();
-        self.positions.nodes_in_range(at, from, &mut self.in_range);
+        self.positions.stations_in_range(at, from, &mut self.in_range);
         self.receivers.clear();
         let mut furthest = 0;
         let moved = self.positions.distance_moved(from, at);
         for receiver in &self.in_range {
             let square = receiver.distance_squared;
-            let moved = moved + self.positions.distance_moved(receiver.node, at);
-            let power = self.propagation.power_after_moving(from, receiver.node, square, moved);
-            let hearer = &self.nodes[receiver.node as usize];
-            // A packet of several frames is received by nodes that were there from the first on.
+            let moved = moved + self.positions.distance_moved(receiver.station, at);
+            let power = self.propagation.power_after_moving(from, receiver.station, square, moved);
+            let hearer = &self.stations[receiver.station];
+            // A packet of several frames is received by stations that were there from the first on.
             let is_there = hearer.is_enabled && hearer.enabled_since <= first_frame_at;
             if power >= self.propagation.receive_power() && is_there {
                 let delay = self.propagation.delay(square).as_nanos();
-                self.receivers.push((receiver.node, delay));
+                self.receivers.push((receiver.station, delay));
                 furthest = delay.max(furthest);
             }
         }
@@ -284,29 +288,26 @@ impl Tdma {
                 outcome: ReceptionOutcome::Pending,
             });
         }
-        self.event_queue.push(Event::new(
-            self.transmission.end + furthest,
-            EventKind::FrameEnd,
-            from,
-        ));
+        let at = self.transmission.end + furthest;
+        self.event_queue.push(Event::new(at, EventKind::FrameEnd(ONLY)));
     }
 
-    fn end_transmission(&mut self, now: u64, from: u32, reports: &mut Vec<MacReport>) {
-        self.transmission.from = None;
+    fn end_transmission(&mut self, now: u64, reports: &mut Vec<MacReport>) {
+        let Some(from) = self.transmission.from.take() else { return };
         if self.transmission.is_cut {
             return self.end_cut_transmission();
         }
-        let node = &self.nodes[from as usize];
-        let Some(packet) = node.packet else { return };
-        let whole = node.bytes_left == 0;
+        let sender = &self.stations[from];
+        let Some(packet) = sender.packet else { return };
+        let whole = sender.bytes_left == 0;
         let mut outcome = if packet.to.is_some() {
             ReceptionOutcome::OutOfRange
         } else {
             ReceptionOutcome::Broadcast(0)
         };
-        for &(node, delay) in &self.receivers {
-            let state = &mut self.nodes[node as usize];
-            let mine = packet.to.is_none_or(|to| to == node);
+        for &(station, delay) in &self.receivers {
+            let state = &mut self.stations[station];
+            let mine = packet.to.is_none_or(|to| to == station);
             let lossy = self.config.frame_error != Probability::NEVER;
             let damaged = lossy && state.error_stream.bernoulli(self.config.frame_error);
             state.counters.errors += u64::from(damaged && mine);
@@ -326,14 +327,14 @@ impl Tdma {
             }
             let (id, at) = (packet.id, Instant::from_nanos(self.transmission.end + delay));
             match packet.to {
-                Some(to) if to != node => {
+                Some(to) if to != station => {
                     if state.is_promiscuous {
-                        reports.push(MacReport::Overheard { node, from, to, id, at });
+                        reports.push(MacReport::Overheard { station, from, to, id, at });
                     }
                 }
                 to => {
                     let broadcast = to.is_none();
-                    reports.push(MacReport::Received { node, from, id, broadcast, at });
+                    reports.push(MacReport::Received { station, from, id, broadcast, at });
                 }
             }
         }
@@ -344,9 +345,9 @@ impl Tdma {
             self.schedule_next_slot(now, from);
             return;
         }
-        self.nodes[from as usize].packet = None;
+        self.stations[from].packet = None;
         let at = Instant::from_nanos(self.transmission.end);
-        reports.push(MacReport::Sent { node: from, id: packet.id, to: packet.to, at });
+        reports.push(MacReport::Sent { station: from, id: packet.id, to: packet.to, at });
     }
 
     /// Completes a frame whose sender was disabled: an error at all its receivers.
@@ -357,11 +358,11 @@ impl Tdma {
         } else {
             ReceptionOutcome::Broadcast(0)
         };
-        for &(node, _) in &self.receivers {
-            if to.is_none_or(|to| to == node) {
-                self.nodes[node as usize].counters.errors += 1;
+        for &(station, _) in &self.receivers {
+            if to.is_none_or(|to| to == station) {
+                self.stations[station].counters.errors += 1;
             }
-            if to == Some(node) {
+            if to == Some(station) {
                 outcome = ReceptionOutcome::Damaged;
             }
         }
@@ -370,18 +371,18 @@ impl Tdma {
         }
     }
 
-    /// Disables or enables a node; all are enabled at first. Nothing happens if it already is.
+    /// Disables or enables a station; all are enabled at first. Nothing happens if it already is.
     ///
-    /// A disabled node neither transmits nor receives, and [`can_accept`](Self::can_accept) refuses
-    /// packets for it; its slots pass unused. Its packet is reported by the next
+    /// A disabled station neither transmits nor receives, and [`can_accept`](Self::can_accept)
+    /// refuses packets for it; its slots pass unused. Its packet is reported by the next
     /// [`run`](Self::run), which is due at this instant: unicast as `Failed` with
     /// [`FailReason::NoAck`], a broadcast as `Sent`, as by [`crate::Dcf::set_enabled`]. Its frame on
     /// the air is cut and received with an error; airtime and record of the frame remain those
     /// announced. A frame that has not been received completely when its receiver is disabled, or
     /// that begins while it is, is lost there as out of range, and so is the rest of its packet.
-    pub fn set_enabled(&mut self, now: Instant, node: u32, enabled: bool) {
+    pub fn set_enabled(&mut self, now: Instant, station: StationId, enabled: bool) {
         self.advance(now.as_nanos());
-        let state = &mut self.nodes[node as usize];
+        let state = &mut self.stations[station];
         if state.is_enabled == enabled {
             return;
         }
@@ -390,50 +391,50 @@ impl Tdma {
             state.enabled_since = self.now;
             return;
         }
-        self.event_queue.forget_station(node);
+        self.event_queue.forget_station(station);
         if state.packet.is_some() {
-            self.event_queue.push(Event::new(self.now, EventKind::ResponseDue, node));
+            self.event_queue.push(Event::new(self.now, EventKind::ResponseDue(station)));
         }
         if self.transmission.from.is_some() {
-            self.transmission.is_cut |= self.transmission.from == Some(node);
-            self.receivers.retain(|(receiver, _)| *receiver != node);
+            self.transmission.is_cut |= self.transmission.from == Some(station);
+            self.receivers.retain(|(receiver, _)| *receiver != station);
         }
     }
 
-    /// Returns whether a node is enabled.
-    pub fn is_enabled(&self, node: u32) -> bool {
-        self.nodes[node as usize].is_enabled
+    /// Returns whether a station is enabled.
+    pub fn is_enabled(&self, station: StationId) -> bool {
+        self.stations[station].is_enabled
     }
 
-    /// Reports the packet of a node that was disabled.
-    fn report_aborted(&mut self, node: u32, reports: &mut Vec<MacReport>) {
-        let state = &mut self.nodes[node as usize];
+    /// Reports the packet of a station that was disabled.
+    fn report_aborted(&mut self, station: StationId, reports: &mut Vec<MacReport>) {
+        let state = &mut self.stations[station];
         let Some(OutgoingPacket { id, to, .. }) = state.packet.take() else { return };
         let at = Instant::from_nanos(self.now);
         reports.push(match to {
-            None => MacReport::Sent { node, id, to, at },
+            None => MacReport::Sent { station, id, to, at },
             Some(to) => {
                 let reason = FailReason::NoAck;
                 state.counters.count_failure(reason);
-                MacReport::Failed { node, id, to, reason, at }
+                MacReport::Failed { station, id, to, reason, at }
             }
         });
     }
 
-    /// Enables or disables promiscuous reception of a node.
-    pub fn set_promiscuous(&mut self, node: u32, on: bool) {
-        self.nodes[node as usize].is_promiscuous = on;
+    /// Enables or disables promiscuous reception of a station.
+    pub fn set_promiscuous(&mut self, station: StationId, on: bool) {
+        self.stations[station].is_promiscuous = on;
     }
 
-    /// Returns the counters of a node.
-    pub fn counters(&self, node: u32) -> &Counters {
-        &self.nodes[node as usize].counters
+    /// Returns the counters of a station.
+    pub fn counters(&self, station: StationId) -> &Counters {
+        &self.stations[station].counters
     }
 
-    /// Returns the sum of all nodes' counters.
+    /// Returns the sum of all stations' counters.
     pub fn total_counters(&self) -> Counters {
-        self.nodes.iter().fold(Counters::default(), |mut sum, node| {
-            sum += node.counters;
+        self.stations.iter().fold(Counters::default(), |mut sum, station| {
+            sum += station.counters;
             sum
         })
     }
@@ -443,13 +444,13 @@ impl Tdma {
         self.event_queue.handled()
     }
 
-    /// Returns the node positions.
-    pub fn node_positions(&mut self) -> &mut Positions {
+    /// Returns the positions of the stations.
+    pub fn positions(&mut self) -> &mut Positions {
         &mut self.positions
     }
 
     /// Returns the power (W) that `to` would receive from `from` at the current positions.
-    pub fn received_power(&mut self, now: Instant, from: u32, to: u32) -> f64 {
+    pub fn received_power(&mut self, now: Instant, from: StationId, to: StationId) -> f64 {
         let (a, b) = (self.positions.position(from, now), self.positions.position(to, now));
         let (dx, dy) = (a.0 - b.0, a.1 - b.1);
         let moved =
@@ -462,7 +463,7 @@ impl Tdma {
         &self.propagation
     }
 
-    /// Returns the time from one slot of a node to its next.
+    /// Returns the time from one slot of a station to its next.
     pub const fn round(&self) -> Duration {
         Duration::from_nanos(self.round)
     }

@@ -1,32 +1,34 @@
 //! The MACs do not allocate in their steady state.
 
 use allocation_counter::measure;
-use driftway_base::{Duration, Instant, RandomStream};
+use driftway_base::{Duration, Instant, PacketId, RandomStream, StationId};
 use driftway_radio::mobility::{InitialDistribution, RandomWaypoint};
 use driftway_radio::{
     Dcf, DcfConfig, MacReport, Mobility, OutgoingPacket, Positions, Propagation, RadioConfig,
 };
 use driftway_radio::{Tdma, TdmaConfig};
 
-const NODES: u32 = 50;
+const STATIONS: u32 = 50;
 
 fn positions() -> (Positions, Propagation) {
-    let radio = Propagation::new(&RadioConfig::STANDARD, NODES, 1).unwrap();
+    let radio = Propagation::new(&RadioConfig::STANDARD, STATIONS, 1).unwrap();
     let model = RandomWaypoint {
         area: (1500.0, 1000.0),
         speed: (9.0, 11.0),
         pause: (Duration::ZERO, Duration::ZERO),
         start: InitialDistribution::SteadyState,
     };
-    let mobility = Mobility::random_waypoint(&model, NODES, 1).unwrap();
+    let mobility = Mobility::random_waypoint(&model, STATIONS, 1).unwrap();
     (Positions::new(mobility, radio.reach()), radio)
 }
 
-/// Every node always has a packet, mostly unicast, to any other node.
-fn packet(random: &mut RandomStream, node: u32) -> OutgoingPacket {
-    let other = (node + 1 + random.uniform_below(u64::from(NODES - 1)) as u32) % NODES;
+/// Every station always has a packet, mostly unicast, to any other station.
+fn packet(random: &mut RandomStream, station: StationId) -> OutgoingPacket {
+    let other =
+        (station.number() + 1 + random.uniform_below(u64::from(STATIONS - 1)) as u32) % STATIONS;
     let bytes = random.uniform_below(1500) as u32;
-    OutgoingPacket { id: node, to: (random.uniform_below(10) > 0).then_some(other), bytes }
+    let to = (random.uniform_below(10) > 0).then_some(StationId::new(other));
+    OutgoingPacket { id: PacketId::new(station.number()), to, bytes }
 }
 
 macro_rules! steady {
@@ -36,9 +38,9 @@ macro_rules! steady {
         assert!(made.count_total > 0, "allocations are counted");
         let mut air = air.unwrap();
         let mut random = RandomStream::new(1, "packet", 0);
-        for node in 0..NODES {
-            air.set_promiscuous(node, node % 2 == 0);
-            air.send(Instant::ZERO, node, packet(&mut random, node));
+        for station in (0..STATIONS).map(StationId::new) {
+            air.set_promiscuous(station, station.number() % 2 == 0);
+            air.send(Instant::ZERO, station, packet(&mut random, station));
         }
         let mut reports = Vec::with_capacity(1_000);
         let mut run_until = |end| {
@@ -46,8 +48,10 @@ macro_rules! steady {
             while now < end {
                 now = air.run(end, &mut reports);
                 for report in reports.drain(..) {
-                    if let MacReport::Sent { node, .. } | MacReport::Failed { node, .. } = report {
-                        air.send(now, node, packet(&mut random, node));
+                    if let MacReport::Sent { station, .. } | MacReport::Failed { station, .. } =
+                        report
+                    {
+                        air.send(now, station, packet(&mut random, station));
                     }
                 }
             }

@@ -3,7 +3,7 @@
 //! The router under test is 4 in a chain from source 1 to destination 9; `DOWN` leads to 5 and on to the
 //! destination, `UP` to 3 and the sources, `ASIDE` to the destination on another route.
 
-use driftway_base::{DropReason, Duration, FailedLink, Instant, Ipv4Addr, Seq};
+use driftway_base::{DropReason, Duration, FailedLink, Instant, Ipv4Addr, PacketId, Seq};
 use driftway_route::feedback::{
     BufferConfig, FeedbackOutput, FlushTrigger, NextHop, NoticeAction, RfnConfig,
     RouteFailureAgent, Scheme, UndeliverableOutcome, UndeliverablePacket,
@@ -77,11 +77,11 @@ fn sent_packets(router: &mut RouteFailureAgent) -> Vec<Packet> {
     sent.collect()
 }
 
-fn give_up(router: &mut RouteFailureAgent, number: u32, packet: &Packet) -> UndeliverableOutcome {
-    let number = Some(number);
+fn give_up(router: &mut RouteFailureAgent, id: u32, packet: &Packet) -> UndeliverableOutcome {
+    let packet_id = Some(PacketId::new(id));
     router.on_undeliverable(
         at(0),
-        &UndeliverablePacket { packet, reason: DropReason::NoRoute, link: None, packet_id: number },
+        &UndeliverablePacket { packet, reason: DropReason::NoRoute, link: None, packet_id },
     )
 }
 
@@ -96,7 +96,7 @@ fn is_lost(router: &mut RouteFailureAgent, packet: &Packet) {
 }
 
 fn released_packets(router: &mut RouteFailureAgent) -> Vec<u32> {
-    std::iter::from_fn(|| router.poll_released()).collect()
+    std::iter::from_fn(|| router.poll_released()).map(PacketId::number).collect()
 }
 
 /// A failure point: its link `DOWN` has failed.

@@ -13,9 +13,9 @@ pub struct Fingerprint {
 
 impl Fingerprint {
     /// Adds an event that was handled.
-    pub fn event(&mut self, at: Instant, class: u8, entity: u32) {
+    pub fn event(&mut self, at: Instant, class: usize, entity: u32) {
         self.events.add(at.as_nanos());
-        self.events.add(u64::from(class) << 32 | u64::from(entity));
+        self.events.add((class as u64) << 32 | u64::from(entity));
     }
 
     /// Adds a number of the results.

@@ -13,18 +13,16 @@
 //! |---|---|
 //! | processing time of hosts | none: a packet is processed, and data are read, at the instant of arrival |
 //! | the bytes of packets | packets are values; the integrity check follows each byte by its stream and offset |
-//! | the body of ARP messages | addresses follow from node numbers, so that sender and target determine the message |
 
 #![forbid(unsafe_code)]
 
 pub mod capture;
 pub mod columns;
-mod delivery_resume;
 mod error;
 mod fault_injection;
 mod fingerprint;
 mod flows;
-mod gateway_driver;
+mod host_timer;
 mod hosts;
 pub mod log;
 mod metrics;
@@ -36,7 +34,6 @@ mod result;
 pub mod results;
 mod simulation;
 mod sockets;
-mod splitting_gateway;
 #[cfg(test)]
 mod test;
 pub mod trace;

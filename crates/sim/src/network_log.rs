@@ -1,22 +1,21 @@
 //! Records the events of a network in the event log and the capture.
 
-use driftway_base::Instant;
-use driftway_net::{Event as NetworkEvent, FailedSend, Interface, Network, arp_message};
+use driftway_base::{Instant, NodeId};
+use driftway_net::{Event as NetworkEvent, FailedSend, FrameBody, Interface, Network};
 use driftway_radio::FailReason;
 use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
-use driftway_wire::RoutedPacket;
 
-use crate::capture::{FrameBody, WiredHop};
+use crate::capture::{CapturedFrame, WiredHop};
 use crate::log::{Entry, Event, Layer};
 use crate::observers::Observers;
-use driftway_net::addresses::node_number;
+use driftway_net::addresses::node_of;
 
 /// Records an event.
 pub fn record(observers: &mut Observers<'_>, net: &Network, event: &NetworkEvent) {
     if let Some(log) = &mut observers.log {
         match event {
-            NetworkEvent::Frame { frame, packet, .. } => {
-                log.record_frame(frame_entry(frame, packet.as_ref()));
+            NetworkEvent::Frame { from, to, frame, body, .. } => {
+                log.record_frame(frame_entry(frame, *from, *to, body.as_ref()));
             }
             other => {
                 if let Some(entry) = entry(net.now(), other) {
@@ -26,19 +25,17 @@ pub fn record(observers: &mut Observers<'_>, net: &Network, event: &NetworkEvent
         }
     }
     match event {
-        NetworkEvent::Frame { air, frame, packet } => {
+        NetworkEvent::Frame { air, from, to, frame, body } => {
             if let Some(capture) = &mut observers.capture {
-                let packet = packet.as_ref();
-                let message = packet.and_then(|packet| arp_message(packet, frame.to.is_none()));
-                let carried = match &message {
-                    Some(message) => FrameBody::Arp(message),
-                    None => packet.map_or(FrameBody::Empty, FrameBody::Packet),
-                };
-                capture.write_frame(*air, frame, net.preamble(*air), carried);
+                let (air, body, preamble) = (*air, body.as_ref(), net.preamble(*air));
+                let frame = CapturedFrame { air, from: *from, to: *to, frame, preamble };
+                capture.write_frame(&frame, body);
             }
         }
-        NetworkEvent::Dequeued { node, interface: Interface::Wire(end), to, packet, .. } => {
-            if let Some(capture) = &mut observers.capture {
+        NetworkEvent::Dequeued { node, interface: Interface::Wire(end), to, body, .. } => {
+            if let Some(capture) = &mut observers.capture
+                && let FrameBody::Ip(packet) = body
+            {
                 let hop = WiredHop::new(*end, *node, to.unwrap_or_default());
                 capture.write_wired(net.now(), hop, packet);
             }
@@ -47,7 +44,7 @@ pub fn record(observers: &mut Observers<'_>, net: &Network, event: &NetworkEvent
             node,
             interface: Some(Interface::Wire(end)),
             to,
-            packet,
+            body: FrameBody::Ip(packet),
             reason,
             ..
         } => {
@@ -56,15 +53,13 @@ pub fn record(observers: &mut Observers<'_>, net: &Network, event: &NetworkEvent
                 capture.write_wired_drop(net.now(), hop, packet, reason.name());
             }
         }
-        NetworkEvent::Dropped { node, to, packet, reason, failed, is_air_idle, .. } => {
+        NetworkEvent::Dropped { node, to, body, reason, failed, is_air_idle, .. } => {
             if let Some(capture) = &mut observers.capture {
                 let why = match failed {
                     Some(failed) => format!("{} ({})", reason.name(), describe_attempts(*failed)),
                     None => reason.name().to_owned(),
                 };
-                let message = arp_message(packet, to.is_none());
-                let carried = message.as_ref().map_or(FrameBody::Packet(packet), FrameBody::Arp);
-                capture.write_drop(net.now(), *node as u32, *to, carried, &why);
+                capture.write_drop(net.now(), *node, *to, body, &why);
             }
             // If no frame follows, the dropped packet's record would wait until the end of the run.
             if *is_air_idle {
@@ -81,14 +76,14 @@ pub fn record(observers: &mut Observers<'_>, net: &Network, event: &NetworkEvent
 }
 
 /// The entry of the position of a node (m).
-pub fn position(now: Instant, node: usize, x: f64, y: f64) -> Entry {
-    let entry = Entry::new(now, node as u32, Layer::Mobility, Event::Position);
+pub fn position(now: Instant, node: NodeId, x: f64, y: f64) -> Entry {
+    let entry = Entry::new(now, node.number(), Layer::Mobility, Event::Position);
     Entry { x_m: Some(x), y_m: Some(y), ..entry }
 }
 
 /// The entry of an event other than a frame; `None` for those that the log does not have.
 fn entry(now: Instant, event: &NetworkEvent) -> Option<Entry> {
-    let at = |node: usize, layer, event| Entry::new(now, node as u32, layer, event);
+    let at = |node: NodeId, layer, event| Entry::new(now, node.number(), layer, event);
     Some(match event {
         NetworkEvent::Delivered { node, packet, initial_ttl } => {
             // The destination does not decrement the time to live.
@@ -96,54 +91,54 @@ fn entry(now: Instant, event: &NetworkEvent) -> Option<Entry> {
             let entry = at(*node, Layer::Routing, Event::Delivered);
             Entry { hops: Some(hops), ..entry.with_packet(packet) }
         }
-        NetworkEvent::Dropped { node, interface, to, packet, reason, .. } => {
+        NetworkEvent::Dropped { node, interface, to, body, reason, .. } => {
             let layer = match interface {
                 Some(Interface::Wire(_)) => Layer::Link,
                 _ if reason.is_of_queue() => Layer::Queue,
                 _ => Layer::Routing,
             };
-            let entry = at(*node, layer, Event::Dropped).with_packet(packet);
-            Entry { neighbour: *to, ..entry.with_reason(reason.name()) }
+            let entry = at(*node, layer, Event::Dropped).with_body(body);
+            Entry { neighbour: to.map(NodeId::number), ..entry.with_reason(reason.name()) }
         }
-        NetworkEvent::Enqueued { node, interface, to, packet, queue_length } => {
-            let entry = at(*node, queue_layer(*interface), Event::Enqueued).with_packet(packet);
-            Entry { neighbour: *to, queue_length: Some(*queue_length), ..entry }
+        NetworkEvent::Enqueued { node, interface, to, body, queue_length } => {
+            let entry = at(*node, queue_layer(*interface), Event::Enqueued).with_body(body);
+            Entry { neighbour: to.map(NodeId::number), queue_length: Some(*queue_length), ..entry }
         }
-        NetworkEvent::Dequeued { node, interface, to, packet, queue_length } => {
+        NetworkEvent::Dequeued { node, interface, to, body, queue_length } => {
             let event = match interface {
                 Interface::Wire(_) => Event::Sent,
                 Interface::Radio(_) => Event::Dequeued,
             };
-            let entry = at(*node, queue_layer(*interface), event).with_packet(packet);
-            Entry { neighbour: *to, queue_length: Some(*queue_length), ..entry }
+            let entry = at(*node, queue_layer(*interface), event).with_body(body);
+            Entry { neighbour: to.map(NodeId::number), queue_length: Some(*queue_length), ..entry }
         }
         // The rows of a wire are those of its sending end.
-        NetworkEvent::Received { node, interface: Interface::Wire(_), from, packet } => {
-            let entry = at(*from as usize, Layer::Link, Event::Delivered).with_packet(packet);
-            Entry { neighbour: Some(*node as u32), ..entry }
+        NetworkEvent::Received { node, interface: Interface::Wire(_), from, body } => {
+            let entry = at(*from, Layer::Link, Event::Delivered).with_body(body);
+            Entry { neighbour: Some(node.number()), ..entry }
         }
-        NetworkEvent::Received { node, from, packet, .. } => {
-            let entry = at(*node, Layer::Routing, Event::Received).with_packet(packet);
-            Entry { neighbour: Some(*from), ..entry }
+        NetworkEvent::Received { node, from, body, .. } => {
+            let entry = at(*node, Layer::Routing, Event::Received).with_body(body);
+            Entry { neighbour: Some(from.number()), ..entry }
         }
         NetworkEvent::RouteFound { node, to } => {
             let entry = at(*node, Layer::Routing, Event::RouteFound);
-            Entry { destination: node_number(*to), ..entry }
+            Entry { destination: node_of(*to).map(NodeId::number), ..entry }
         }
         NetworkEvent::RouteLost { node, to } => {
             let entry = at(*node, Layer::Routing, Event::RouteLost);
-            Entry { destination: node_number(*to), ..entry }
+            Entry { destination: node_of(*to).map(NodeId::number), ..entry }
         }
         NetworkEvent::LinkFailed { node, failed, packet, in_range } => {
             let event = if *in_range { Event::FalseLinkFailure } else { Event::LinkFailure };
             let entry = at(*node, Layer::Routing, event).with_packet(packet);
             let entry = entry.with_reason(failure_reason(failed.reason));
-            Entry { neighbour: Some(failed.to), ..entry }
+            Entry { neighbour: Some(failed.to.number()), ..entry }
         }
         NetworkEvent::LinkRetried { node, to, packet, in_range } => {
             let reason = if *in_range { "in-range" } else { "out-of-range" };
             let entry = at(*node, Layer::Routing, Event::LinkRetry).with_packet(packet);
-            Entry { neighbour: Some(*to), ..entry.with_reason(reason) }
+            Entry { neighbour: Some(to.number()), ..entry.with_reason(reason) }
         }
         NetworkEvent::Fault { .. } | NetworkEvent::Frame { .. } => return None,
     })
@@ -180,9 +175,14 @@ const fn failure_reason(reason: Option<FailReason>) -> &'static str {
     }
 }
 
-fn frame_entry(frame: &FrameRecord, packet: Option<&RoutedPacket>) -> Entry {
+fn frame_entry(
+    frame: &FrameRecord,
+    from: NodeId,
+    to: Option<NodeId>,
+    body: Option<&FrameBody>,
+) -> Entry {
     let event = if frame.retry { Event::Retransmitted } else { Event::Sent };
-    let entry = Entry::new(frame.at, frame.from, Layer::Air, event)
+    let entry = Entry::new(frame.at, from.number(), Layer::Air, event)
         .with_reason(reception_reason(frame.outcome));
     let kind = match frame.kind {
         FrameKind::Rts => "rts",
@@ -190,11 +190,11 @@ fn frame_entry(frame: &FrameRecord, packet: Option<&RoutedPacket>) -> Entry {
         FrameKind::Ack => "ack",
         FrameKind::Data => "data",
     };
-    let entry = match packet {
-        Some(packet) => entry.with_packet(packet),
+    let entry = match body {
+        Some(body) => entry.with_body(body),
         None => Entry { kind: kind.into(), ..entry },
     };
-    Entry { neighbour: frame.to, bytes: Some(frame.bytes), ..entry }
+    Entry { neighbour: to.map(NodeId::number), bytes: Some(frame.bytes), ..entry }
 }
 
 /// A description of the failed attempts to send a packet.

@@ -11,12 +11,12 @@ use crate::results::{Direction, LinkResult, MacResult, RoutingResult};
 pub fn link_results(net: &Network, now: Instant) -> Vec<LinkResult> {
     let duration = now.since(Instant::ZERO);
     let mut results = Vec::with_capacity(net.links().len() * 2);
-    for (number, link) in net.links().iter().enumerate() {
+    for (id, link) in net.links().iter_enumerated() {
         for (side, direction) in [(Side::A, Direction::Forward), (Side::B, Direction::Backward)] {
             let counters = link.counters(side);
             let queue = counters.queue;
             results.push(LinkResult {
-                hop: number as u32 + 1,
+                hop: id.number() + 1,
                 direction,
                 frames: counters.frames,
                 bytes: counters.bits / 8,

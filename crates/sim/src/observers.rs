@@ -1,6 +1,6 @@
 //! Observers of a run: trace, event log and capture.
 
-use driftway_base::Instant;
+use driftway_base::{FlowId, Instant, NodeId};
 use driftway_scenario::FaultKind;
 use driftway_wire::Payload;
 
@@ -31,9 +31,9 @@ pub struct FlowContext {
     /// The time.
     pub now: Instant,
     /// The node.
-    pub node: usize,
-    /// The flow's index in the scenario.
-    pub flow: usize,
+    pub node: NodeId,
+    /// The flow.
+    pub flow: FlowId,
 }
 
 impl FlowContext {
@@ -41,9 +41,10 @@ impl FlowContext {
         self.entry_of(Layer::Tcp, event)
     }
 
-    fn entry_of(self, layer: Layer, event: Event) -> Entry {
-        let entry = Entry::new(self.now, self.node as u32, layer, event);
-        Entry { flow: Some(self.flow as u32), ..entry }
+    /// Creates the entry of an event of the flow.
+    pub fn entry_of(self, layer: Layer, event: Event) -> Entry {
+        let entry = Entry::new(self.now, self.node.number(), layer, event);
+        Entry { flow: Some(self.flow.number()), ..entry }
     }
 }
 
@@ -61,7 +62,7 @@ impl Observers<'_> {
     /// Records a data segment that TCP sends.
     pub fn sent(&mut self, at: FlowContext, segment: SentSegment) {
         if let Some(trace) = &mut self.trace {
-            trace.flow(at.flow).sent(at.now, segment);
+            trace.flow(at.flow.index()).sent(at.now, segment);
         }
         if let Some(log) = &mut self.log {
             let event = if segment.retransmission { Event::Retransmitted } else { Event::Sent };
@@ -96,7 +97,7 @@ impl Observers<'_> {
     /// Records a new cumulative acknowledgment at the sender.
     pub fn acked(&mut self, at: FlowContext, offset: u64) {
         if let Some(trace) = &mut self.trace {
-            trace.flow(at.flow).acked(at.now, offset);
+            trace.flow(at.flow.index()).acked(at.now, offset);
         }
         if let Some(log) = &mut self.log {
             log.record(Entry { offset_bytes: Some(offset), ..at.entry(Event::Acked) });
@@ -106,7 +107,7 @@ impl Observers<'_> {
     /// Records that the receiving application has read everything up to `offset`.
     pub fn delivered(&mut self, at: FlowContext, offset: u64) {
         if let Some(trace) = &mut self.trace {
-            trace.flow(at.flow).delivered(at.now, offset);
+            trace.flow(at.flow.index()).delivered(at.now, offset);
         }
         if let Some(log) = &mut self.log {
             log.record(Entry { offset_bytes: Some(offset), ..at.entry(Event::Delivered) });
@@ -116,7 +117,7 @@ impl Observers<'_> {
     /// Records a timeout of the retransmission timer.
     pub fn timeout(&mut self, at: FlowContext) {
         if let Some(trace) = &mut self.trace {
-            trace.flow(at.flow).timeout(at.now);
+            trace.flow(at.flow.index()).timeout(at.now);
         }
         if let Some(log) = &mut self.log {
             log.record(at.entry(Event::Timeout));
@@ -126,7 +127,7 @@ impl Observers<'_> {
     /// Records the start of a loss recovery without a timeout.
     pub fn fast_retransmit(&mut self, at: FlowContext) {
         if let Some(trace) = &mut self.trace {
-            trace.flow(at.flow).fast_retransmit(at.now);
+            trace.flow(at.flow.index()).fast_retransmit(at.now);
         }
         if let Some(log) = &mut self.log {
             log.record(at.entry(Event::FastRetransmit));
@@ -136,7 +137,7 @@ impl Observers<'_> {
     /// Records a signal of an unreachable destination at the sender's host.
     pub fn unreachable(&mut self, at: FlowContext) {
         if let Some(trace) = &mut self.trace {
-            trace.flow(at.flow).unreachable(at.now);
+            trace.flow(at.flow.index()).unreachable(at.now);
         }
         if let Some(log) = &mut self.log {
             log.record(at.entry(Event::Unreachable));
@@ -146,10 +147,10 @@ impl Observers<'_> {
     /// Records the aid's state, which need not have changed.
     pub fn aid_state(&mut self, at: FlowContext, state: &'static str) {
         if let Some(trace) = &mut self.trace {
-            trace.flow(at.flow).aid_state(at.now, state);
+            trace.flow(at.flow.index()).aid_state(at.now, state);
         }
         if let Some(log) = &mut self.log {
-            log.record_aid_state(at.now, at.node as u32, at.flow, state);
+            log.record_aid_state(at, state);
         }
     }
 

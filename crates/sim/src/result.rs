@@ -1,6 +1,6 @@
 //! Collects the results of a run.
 
-use driftway_base::{Duration, Instant};
+use driftway_base::{Duration, FlowId, Instant};
 use driftway_scenario::Transport;
 use driftway_tcp::Stats;
 
@@ -9,14 +9,15 @@ use crate::hosts::Hosts;
 use crate::network_results::{link_results, mac_result, routing_result};
 use crate::ratio::ratio;
 use crate::results::{FlowResult, RunResult};
+use crate::sockets::SocketId;
 use crate::world::World;
 
 impl Hosts<'_> {
     /// The results so far.
     pub fn result(&mut self, world: &mut World<'_>, events_handled: u64) -> RunResult {
         let now = world.now;
-        let flows = 0..self.flows.len();
-        let flows: Vec<FlowResult> = flows.map(|n| self.flow_result(now, n)).collect();
+        let flows = self.flows.keys();
+        let flows: Vec<FlowResult> = flows.map(|id| self.flow_result(now, id)).collect();
         for flow in &flows {
             for value in [flow.delivered_bytes, flow.segments_sent, flow.end_s.to_bits()] {
                 world.fingerprint.statistic(value);
@@ -64,15 +65,14 @@ impl Hosts<'_> {
         result
     }
 
-    fn flow_result(&mut self, now: Instant, number: usize) -> FlowResult {
-        let scenario = &self.scenario.flows[number];
-        let flow = &self.flows[number];
+    fn flow_result(&mut self, now: Instant, id: FlowId) -> FlowResult {
+        let scenario = &self.scenario.flows[id.index()];
         let tcp = scenario.tcp.as_ref().filter(|_| scenario.transport == Transport::Tcp);
-        let at = &self.sockets[number * 2];
-        let sender = at.host_index.and_then(|at_host| self.hosts[at.node].socket(at_host));
+        let sender = self.socket(SocketId::sender(id));
         let (stats, reductions) = sender.map_or((Stats::default(), 0), |socket| {
             (*socket.tcp().stats(), socket.tcp().cwnd_reductions())
         });
+        let flow = &self.flows[id];
         let (end, throughput_bps, completion_s) = flow_times(now, flow);
         let back = flow.reverse.as_deref();
         let (_, back_throughput_bps, back_completion_s) =
@@ -122,11 +122,11 @@ impl Hosts<'_> {
             back_delivered_bytes: back.map(|back| back.delivered),
             back_throughput_bps,
             back_completion_s,
-            split: self.gateway.as_ref().is_some_and(|gateway| gateway.is_split(number)),
+            split: self.gateway.as_ref().is_some_and(|gateway| gateway.is_split(id)),
             split_buffer_bytes: self
                 .gateway
                 .as_ref()
-                .and_then(|gateway| gateway.longest_buffer(number)),
+                .and_then(|gateway| gateway.longest_buffer(id)),
         }
     }
 }

@@ -1,17 +1,19 @@
 //! A run that is stepped and inspected by the caller.
 
-use driftway_base::{Duration, Instant, TcpView};
-use driftway_net::{Network, Recording, WakeUps};
+use driftway_base::{Duration, FlowId, Instant, NodeId, TcpView};
+use driftway_net::{Network, Recording, Timer, TimerId, WakeUps};
 use driftway_scenario::{Scenario, Time};
 use driftway_tcp::Stats;
 
 use crate::error::RunError;
 use crate::fault_injection::FaultInjection;
 use crate::fingerprint::Fingerprint;
+use crate::host_timer::HostTimer;
 use crate::hosts::Hosts;
 use crate::observers::Observers;
 use crate::results::{FlowOutcome, RunResult};
-use crate::world::{HostClass, HostTimers, World};
+use crate::sockets::SocketId;
+use crate::world::World;
 
 /// An active run. Inspecting or pausing it does not change its result.
 ///
@@ -88,12 +90,10 @@ impl<'a> Simulation<'a> {
         let net = Network::build(scenario, seed, FaultInjection::network_seed(seed))
             .map_err(|error| RunError::Setup(error.to_string()))?;
         let hosts = Hosts::new(scenario, seed, &net);
-        let timers = HostTimers::new(hosts.flows.len(), hosts.socket_timers());
         let world = World {
             now: Instant::ZERO,
             net,
-            wakeups: WakeUps::new(timers.count()),
-            timers,
+            wakeups: WakeUps::new(&HostTimer::counts(hosts.flows.len())),
             observers: watch.into(),
             fingerprint: Fingerprint::default(),
             fault_injection: FaultInjection::default(),
@@ -187,15 +187,10 @@ impl<'a> Simulation<'a> {
         let world = &mut self.world;
         let Some(wakeup) = world.net.on_timeout(horizon) else { return false };
         self.events_handled += 1;
-        // The fingerprint has two classes of the network's timers.
-        let faults = world.net.timer_counts().faults as u32;
-        let (class, entity) = match wakeup.timer.checked_sub(faults) {
-            None => (0, wakeup.timer),
-            Some(entity) => (1, entity),
-        };
+        let (class, entity) = wakeup.timer.parts();
         world.fingerprint.event(wakeup.at, class, entity);
         world.now = world.net.now();
-        if world.observers.wants_network() && world.net.is_of_air(wakeup.timer) {
+        if world.observers.wants_network() && matches!(wakeup.timer, TimerId::Air(_)) {
             self.after_air();
         }
         true
@@ -215,14 +210,9 @@ impl<'a> Simulation<'a> {
         self.events_handled += 1;
         world.now = wakeup.at;
         world.net.advance(wakeup.at);
-        let (class, entity) = world.timers.parts(wakeup.timer);
-        // The fingerprint counts signals of an unreachable destination after the network's timers.
-        let before = match class {
-            HostClass::Unreachable => world.net.timer_counts().network as u32,
-            _ => 0,
-        };
-        world.fingerprint.event(wakeup.at, class as u8 + 1, entity + before);
-        self.hosts.on_wakeup(world, class, entity as usize);
+        let (class, entity) = wakeup.timer.parts();
+        world.fingerprint.event(wakeup.at, TimerId::CLASSES + class, entity);
+        self.hosts.on_wakeup(world, wakeup.timer);
         true
     }
 
@@ -327,12 +317,10 @@ impl<'a> Simulation<'a> {
 
     /// The flow with this index in the scenario; `None` if there is none.
     pub fn flow(&mut self, index: usize) -> Option<FlowSnapshot> {
-        let Hosts { flows, sockets, hosts, .. } = &mut self.hosts;
-        let flow = flows.get(index)?;
+        let id = FlowId::from(index);
+        let flow = self.hosts.flows.get(id)?;
         let (delivered_bytes, outcome) = (flow.delivered, flow.outcome());
-        let at = sockets.get(index * 2)?;
-        let socket = at.host_index.and_then(|at_host| hosts[at.node].socket(at_host));
-        let sender = socket.map(|socket| SenderSnapshot {
+        let sender = self.hosts.socket(SocketId::sender(id)).map(|socket| SenderSnapshot {
             view: socket.tcp().view(),
             stats: *socket.tcp().stats(),
             rto: socket.tcp().rtt().rto(),
@@ -343,19 +331,23 @@ impl<'a> Simulation<'a> {
 
     /// The number of packets in the interface queues of a node.
     pub fn queue_length(&self, node: usize) -> usize {
-        if node < self.nodes() { self.world.net.queue_length(node) } else { 0 }
+        if node < self.nodes() { self.world.net.queue_length(NodeId::from(node)) } else { 0 }
     }
 
     /// The position of a node (m); `None` without a radio.
     pub fn position(&mut self, node: usize) -> Option<(f64, f64)> {
         let now = self.world.net.now();
-        if node < self.nodes() { self.world.net.position(node, now) } else { None }
+        if node < self.nodes() { self.world.net.position(NodeId::from(node), now) } else { None }
     }
 
     /// The route from one node to another by the present routes, tables or caches, both ends included;
     /// `None` if there is no route.
     pub fn route(&self, from: usize, to: usize) -> Option<Vec<usize>> {
-        if from.max(to) < self.nodes() { self.world.net.route(from, to) } else { None }
+        if from.max(to) >= self.nodes() {
+            return None;
+        }
+        let route = self.world.net.route(NodeId::from(from), NodeId::from(to))?;
+        Some(route.into_iter().map(NodeId::index).collect())
     }
 }
 

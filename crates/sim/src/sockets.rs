@@ -1,6 +1,6 @@
 //! Sockets built from a scenario.
 
-use driftway_base::{Duration, Endpoint, Instant, RandomStream, Seq};
+use driftway_base::{Duration, Endpoint, FlowId, Instant, NodeId, RandomStream, Seq};
 use driftway_endpoint::Socket;
 use driftway_net::addresses::address;
 use driftway_scenario::{Flow, Phase, Tcp, Tick, Time};
@@ -16,42 +16,84 @@ pub enum FlowEnd {
     Receiver,
 }
 
-/// The port that both ends of a flow use; it distinguishes the flows of a host.
-pub fn flow_port(flow: usize) -> u16 {
-    // A checked scenario has fewer flows than there are ports.
-    1024_u16.wrapping_add(flow as u16)
+/// A socket: an end of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketId {
+    /// The flow.
+    pub flow: FlowId,
+    /// The end.
+    pub end: FlowEnd,
 }
 
-/// The flow that a packet belongs to, by its ports; for an ICMP error, the flow of the quoted packet.
-pub fn flow_index(packet: &Packet) -> Option<u32> {
-    let port_of_it = match &packet.body {
+impl SocketId {
+    /// The sender's socket of a flow.
+    pub const fn sender(flow: FlowId) -> Self {
+        Self { flow, end: FlowEnd::Sender }
+    }
+
+    /// The receiver's socket of a flow.
+    pub const fn receiver(flow: FlowId) -> Self {
+        Self { flow, end: FlowEnd::Receiver }
+    }
+
+    /// Returns true for the sender's socket.
+    pub fn is_sender(self) -> bool {
+        self.end == FlowEnd::Sender
+    }
+
+    /// Returns the number of the socket among all, which is also that of the stream that it sends: two for each
+    /// flow, the sender's first.
+    pub const fn number(self) -> u32 {
+        let end = match self.end {
+            FlowEnd::Sender => 0,
+            FlowEnd::Receiver => 1,
+        };
+        self.flow.number() * 2 + end
+    }
+
+    /// Returns the socket with a [`number`](Self::number).
+    pub const fn from_number(number: u32) -> Self {
+        let flow = FlowId::new(number / 2);
+        if number.is_multiple_of(2) { Self::sender(flow) } else { Self::receiver(flow) }
+    }
+}
+
+/// The port of flow 0.
+const FIRST_PORT: u16 = 1024;
+
+/// Returns the port that both ends of a flow use; it distinguishes the flows of a host.
+pub fn flow_port(flow: FlowId) -> u16 {
+    // A checked scenario has fewer flows than there are ports.
+    FIRST_PORT.wrapping_add(flow.number() as u16)
+}
+
+/// Returns the flow with a [`flow_port`].
+pub fn flow_of_port(port: u16) -> Option<FlowId> {
+    port.checked_sub(FIRST_PORT).map(|flow| FlowId::new(flow.into()))
+}
+
+/// Returns the flow that a packet belongs to, by its ports; for an ICMP error, the flow of the quoted packet.
+pub fn flow_of(packet: &Packet) -> Option<FlowId> {
+    flow_of_port(match &packet.body {
         Body::Tcp(segment) => segment.destination_port,
         Body::Udp(datagram) => datagram.destination_port,
         Body::Icmp(message) => message.quoted()?.ports().1,
         Body::Aodv(_) | Body::NoNextHeader => return None,
-    };
-    port_of_it.checked_sub(flow_port(0)).map(u32::from)
+    })
 }
 
 /// Builds the socket at one end of a flow. TCP and aid share the phase of the host's clock, as they
 /// share the slow timer of one kernel.
-pub fn socket(
-    flow: &Flow,
-    tcp: &Tcp,
-    number: usize,
-    end: FlowEnd,
-    seed: u64,
-    now: Instant,
-) -> Socket {
-    let (at, to, aid) = match end {
+pub fn socket(flow: &Flow, tcp: &Tcp, id: SocketId, seed: u64, now: Instant) -> Socket {
+    let (at, to, aid) = match id.end {
         FlowEnd::Sender => (flow.from, flow.to, Some(&flow.aid)),
         FlowEnd::Receiver => (flow.to, flow.from, flow.receiver_aid.as_ref()),
     };
     let config = tcp_config(tcp, at, seed);
-    let stream = number as u32 * 2 + u32::from(end == FlowEnd::Receiver);
+    let stream = id.number();
     let iss = initial_sequence(seed, "initial-sequence", stream);
-    let endpoint = |node: u32| Endpoint::new(address(node as usize), flow_port(number));
-    let connection = match end {
+    let endpoint = |node: u32| Endpoint::new(address(NodeId::new(node)), flow_port(id.flow));
+    let connection = match id.end {
         FlowEnd::Sender => {
             Connection::connect(&config, endpoint(at), endpoint(to), iss, stream, now)
         }

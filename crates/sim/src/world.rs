@@ -1,6 +1,6 @@
 //! The surroundings of the hosts of a run: time, the network, timers, observers and checks.
 
-use driftway_base::Instant;
+use driftway_base::{Instant, NodeId};
 use driftway_link::QueuePosition;
 use driftway_net::{Event, Network, WakeUps};
 use driftway_wire::Packet;
@@ -8,65 +8,9 @@ use driftway_wire::Packet;
 use crate::error::RunError;
 use crate::fault_injection::{FaultEffect, FaultInjection};
 use crate::fingerprint::Fingerprint;
+use crate::host_timer::HostTimer;
 use crate::network_log;
 use crate::observers::Observers;
-
-/// The class of a wake-up of a host. Its order is the order within one instant, at which the network
-/// comes before all of them: then aids, then TCPs, then applications, so that an aid that checks for a
-/// timeout due at this instant acts before TCP does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum HostClass {
-    /// A signal of an unreachable destination for a flow. These are the network's last events of an
-    /// instant, so that a signal at the time of a link failure finds the routing state that the
-    /// failure has left.
-    Unreachable = 0,
-    /// A timer of an aid; the entity is its socket.
-    Aid = 1,
-    /// A timer of TCP; the entity is its socket.
-    Tcp = 2,
-    /// An application acts; the entity is its flow.
-    Application = 3,
-}
-
-impl HostClass {
-    /// All classes, in order.
-    pub const ALL: [Self; 4] = [Self::Unreachable, Self::Aid, Self::Tcp, Self::Application];
-}
-
-/// The numbers of the hosts' timers: those of each class follow those of the class before.
-#[derive(Clone, Copy, Debug)]
-pub struct HostTimers {
-    /// The first number of each class.
-    first: [u32; 4],
-    count: usize,
-}
-
-impl HostTimers {
-    /// The timers of this number of flows and of sockets.
-    pub fn new(flows: usize, sockets: usize) -> Self {
-        let [of_flows, of_sockets] = [flows, sockets].map(|count| count as u32);
-        let first = [0, of_flows, of_flows + of_sockets, of_flows + 2 * of_sockets];
-        Self { first, count: 2 * (flows + sockets) }
-    }
-
-    /// The number of timers.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    /// The number of a timer.
-    #[inline]
-    pub fn number(&self, class: HostClass, entity: usize) -> u32 {
-        self.first[class as usize] + entity as u32
-    }
-
-    /// The class and the entity of a timer.
-    pub fn parts(&self, timer: u32) -> (HostClass, u32) {
-        let class = self.first.iter().rposition(|first| *first <= timer).unwrap_or(0);
-        (HostClass::ALL[class], timer - self.first[class])
-    }
-}
 
 /// Everything in a run but the hosts.
 pub struct World<'a> {
@@ -75,9 +19,7 @@ pub struct World<'a> {
     /// The network.
     pub net: Network,
     /// The wake-ups of hosts.
-    pub wakeups: WakeUps,
-    /// The numbers of their timers.
-    pub timers: HostTimers,
+    pub wakeups: WakeUps<HostTimer>,
     /// Outputs besides the result.
     pub observers: Observers<'a>,
     /// The digests of the run.
@@ -96,12 +38,12 @@ pub struct World<'a> {
 
 impl World<'_> {
     /// Schedules a wake-up of a host at `at` or earlier.
-    pub fn schedule(&mut self, class: HostClass, entity: usize, at: Instant) {
-        self.wakeups.schedule(self.timers.number(class, entity), at);
+    pub fn schedule(&mut self, timer: HostTimer, at: Instant) {
+        self.wakeups.schedule(timer, at);
     }
 
     /// Sends a packet of a node's host.
-    pub fn send(&mut self, node: usize, mut packet: Packet, place: QueuePosition) {
+    pub fn send(&mut self, node: NodeId, mut packet: Packet, place: QueuePosition) {
         match self.fault_injection.on_sent(&mut packet) {
             FaultEffect::Leak => self.fault_injection.lose(&mut self.net, &packet),
             FaultEffect::None | FaultEffect::Duplicate => self.net.send(node, packet, place),
@@ -151,7 +93,7 @@ impl World<'_> {
     pub fn record_positions(&mut self, now: Instant) {
         let Some(log) = &mut self.observers.log else { return };
         while let Some(at) = log.take_positions_due(now) {
-            for node in 0..self.net.nodes() {
+            for node in (0..self.net.nodes()).map(NodeId::from) {
                 if let Some((x, y)) = self.net.position(node, at) {
                     log.record(network_log::position(at, node, x, y));
                 }

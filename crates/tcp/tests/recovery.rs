@@ -69,6 +69,7 @@ fn an_advance_resets_the_duplicate_count() {
     conn.quiet();
     duplicates(&mut conn, 1001, 1);
     conn.sends(["1001..2001"]);
+    assert_eq!(conn.losses, [driftway_tcp::Event::FastRetransmit]);
 }
 
 #[test]

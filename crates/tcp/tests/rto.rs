@@ -128,6 +128,7 @@ fn a_second_timeout_of_the_same_segment_leaves_ssthresh_unchanged() {
     conn.at(3100);
     conn.sends(["1..1001"]);
     assert_eq!((conn.cwnd(), conn.ssthresh()), (1000, 4000));
+    assert_eq!(conn.losses, [Event::RetransmissionTimeout; 2]);
 }
 
 /// RFC 5681 §4.3: the loss of a retransmission lowers the window once more. SACKed data counts in

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use driftway_base::Ipv4Addr;
+use driftway_base::{Ipv4Addr, NodeId};
 
 use crate::DecodeError;
 use crate::cursor::Reader;
@@ -25,16 +25,16 @@ impl HardwareAddr {
     /// The broadcast address.
     pub const BROADCAST: Self = Self([0xff; 6]);
 
-    /// The address of node `node` of a simulation: locally administered, so that it is no adapter's address.
-    pub const fn of_node(node: u32) -> Self {
-        let [a, b, c, d] = node.to_be_bytes();
+    /// The address of a node of a simulation: locally administered, so that it is no adapter's address.
+    pub const fn of_node(node: NodeId) -> Self {
+        let [a, b, c, d] = node.number().to_be_bytes();
         Self([0x02, 0, a, b, c, d])
     }
 
     /// The simulated node with this address; `None` for other addresses.
-    pub const fn node(self) -> Option<u32> {
+    pub const fn node(self) -> Option<NodeId> {
         match self.0 {
-            [0x02, 0, a, b, c, d] => Some(u32::from_be_bytes([a, b, c, d])),
+            [0x02, 0, a, b, c, d] => Some(NodeId::new(u32::from_be_bytes([a, b, c, d]))),
             _ => None,
         }
     }

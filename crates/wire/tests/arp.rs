@@ -1,6 +1,6 @@
 //! Encoding and decoding of ARP messages.
 
-use driftway_base::Ipv4Addr;
+use driftway_base::{Ipv4Addr, NodeId};
 use driftway_wire::{ARP_LEN, ArpMessage, ArpOperation, DecodeError, HardwareAddr};
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ const REQUEST: [u8; 28] = [
 fn request() -> ArpMessage {
     ArpMessage {
         operation: ArpOperation::Request,
-        sender_hardware: HardwareAddr::of_node(7),
+        sender_hardware: HardwareAddr::of_node(NodeId::new(7)),
         sender: Ipv4Addr::new(10, 0, 0, 8),
         target_hardware: HardwareAddr::default(),
         target: Ipv4Addr::new(10, 0, 0, 9),
@@ -32,7 +32,7 @@ fn etherparse_reads_it_the_same() {
         .map(|slice| (slice.to_packet(), REQUEST.len() - slice.slice().len()))
         .unwrap();
     assert_eq!((packet.operation, rest), (etherparse::ArpOperation::REQUEST, 0));
-    assert_eq!(packet.sender_hw_addr(), HardwareAddr::of_node(7).0);
+    assert_eq!(packet.sender_hw_addr(), HardwareAddr::of_node(NodeId::new(7)).0);
     assert_eq!(packet.sender_protocol_addr(), [10, 0, 0, 8]);
     assert_eq!(packet.target_protocol_addr(), [10, 0, 0, 9]);
 }
@@ -60,8 +60,9 @@ fn other_address_types_and_operations_are_rejected() {
 
 #[test]
 fn nodes_have_unique_addresses() {
-    assert_eq!(HardwareAddr::of_node(258).to_string(), "02:00:00:00:01:02");
-    assert_eq!(HardwareAddr::of_node(u32::MAX).node(), Some(u32::MAX));
+    assert_eq!(HardwareAddr::of_node(NodeId::new(258)).to_string(), "02:00:00:00:01:02");
+    let last = NodeId::new(u32::MAX);
+    assert_eq!(HardwareAddr::of_node(last).node(), Some(last));
     assert_eq!(HardwareAddr::BROADCAST.node(), None);
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use driftway_base::Duration;
+use driftway_base::{Duration, NodeId};
 use driftway_linux::{EmulationCounts, EmulationReport, KernelCounts};
 use driftway_scenario::Scenario;
 use schemars::JsonSchema;
@@ -142,10 +142,10 @@ impl Document {
     ) -> Self {
         let EmulationCounts { by_kernel, drops, to_routers, icmp_from_routers: messages, not_ipv4 } =
             report.counts.clone();
-        let of_node = |(node, counts): (&usize, &KernelCounts)| NodePackets {
-            node: *node,
+        let of_node = |(node, counts): (&NodeId, &KernelCounts)| NodePackets {
+            node: node.index(),
             sent: Direction {
-                from: addresses[*node],
+                from: addresses[node.index()],
                 packets: counts.entered,
                 delivered: counts.delivered,
                 delivered_bytes: counts.bytes,
@@ -153,7 +153,7 @@ impl Document {
         };
         let nodes: Vec<_> = plan.nodes.iter().zip(&by_kernel).map(of_node).collect();
         let [forward, backward] = plan.ends.map(|end| {
-            nodes.iter().find(|packets| packets.node == end).map(|packets| packets.sent)
+            nodes.iter().find(|packets| packets.node == end.index()).map(|packets| packets.sent)
         });
         let others = || plan.background.iter().zip(other_statuses);
         let far_exit_status = others().find(|(program, _)| program.is_far);
@@ -165,12 +165,12 @@ impl Document {
             scenario: scenario.clone(),
             seed: args.seed,
             command: plan.main.words(),
-            node: plan.main.node,
+            node: plan.main.node.index(),
             exit_status,
             far_exit_status: far_exit_status.and_then(|(_, status)| *status),
             programs: others()
                 .map(|(program, status)| OtherProgram {
-                    node: program.node,
+                    node: program.node.index(),
                     command: program.line.to_string_lossy().into_owned(),
                     exit_status: *status,
                     is_far: program.is_far,

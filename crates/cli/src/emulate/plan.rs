@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::process::Command;
 
+use driftway_base::NodeId;
 use driftway_linux::{end_nodes, node_count, not_emulated};
 use driftway_scenario::{Network, Scenario, nearest};
 
@@ -14,9 +15,9 @@ use crate::failure::Failure;
 #[derive(Debug)]
 pub struct Plan {
     /// The two ends of the network.
-    pub ends: [usize; 2],
+    pub ends: [NodeId; 2],
     /// Nodes with a kernel, in ascending order.
-    pub nodes: Vec<usize>,
+    pub nodes: Vec<NodeId>,
     /// The program with which the emulation ends.
     pub main: MainProgram,
     /// The others: options, nodes and command lines.
@@ -27,7 +28,7 @@ pub struct Plan {
 #[derive(Debug)]
 pub struct MainProgram {
     /// Its node.
-    pub node: usize,
+    pub node: NodeId,
     /// The program and its arguments, or a line for the shell.
     words: Words,
 }
@@ -42,7 +43,7 @@ enum Words {
 #[derive(Debug)]
 pub struct BackgroundProgram {
     /// Its node.
-    pub node: usize,
+    pub node: NodeId,
     /// A line for the shell.
     pub line: OsString,
     /// True if it is the program of `--far`.
@@ -127,7 +128,7 @@ impl Plan {
     }
 
     /// Returns the other end, if a node is an end.
-    pub fn remote_of(&self, node: usize) -> Option<usize> {
+    pub fn remote_of(&self, node: NodeId) -> Option<NodeId> {
         let [near, far] = self.ends;
         match node {
             _ if node == near => Some(far),
@@ -138,16 +139,17 @@ impl Plan {
 }
 
 /// Reads a node: its name in a mixed network, its number, or the name of an end.
-fn read_node(text: &str, [near, far]: [usize; 2], scenario: &Scenario) -> Result<usize, Failure> {
+fn read_node(text: &str, [near, far]: [NodeId; 2], scenario: &Scenario) -> Result<NodeId, Failure> {
     let count = node_count(scenario);
-    let name = |node: usize| scenario.node_name(node as u32);
-    let named = (0..count).find(|node| name(*node) == text);
+    let name = |node: NodeId| scenario.node_name(node.number());
+    let nodes = || (0..count).map(NodeId::from);
+    let named = nodes().find(|node| name(*node) == text).map(NodeId::index);
     match (named, text, text.parse()) {
-        (Some(node), ..) | (None, _, Ok(node)) if node < count => Ok(node),
+        (Some(node), ..) | (None, _, Ok(node)) if node < count => Ok(NodeId::from(node)),
         (_, "near", _) => Ok(near),
         (_, "far", _) => Ok(far),
         _ if matches!(scenario.network, Network::Mixed(_)) => {
-            let names: Vec<String> = (0..count).map(name).collect();
+            let names: Vec<String> = nodes().map(name).collect();
             let nearest = nearest(text, names.iter().map(String::as_str))
                 .map_or(String::new(), |word| format!("; did you mean `{word}`?"));
             Err(Failure::Input(format!(

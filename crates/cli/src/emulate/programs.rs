@@ -7,6 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
+use driftway_base::NodeId;
 use driftway_linux::{Emulation, Namespace, RunningEmulation};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -25,9 +26,9 @@ pub struct Program(Command);
 /// The node of a program, for its environment.
 pub struct Place<'a> {
     /// The node.
-    pub node: usize,
+    pub node: NodeId,
     /// The other end, if the node is an end.
-    pub remote: Option<usize>,
+    pub remote: Option<NodeId>,
     /// The addresses of all nodes.
     pub addresses: &'a [Ipv4Addr],
     /// The names of all nodes: of a mixed network those of the file, else their numbers.
@@ -54,9 +55,9 @@ impl Program {
     fn at(mut command: Command, place: &Place<'_>) -> Self {
         let Place { node, remote, addresses, names } = place;
         command.env("DRIFTWAY_NODE", node.to_string());
-        command.env("DRIFTWAY_LOCAL", addresses[*node].to_string());
+        command.env("DRIFTWAY_LOCAL", addresses[node.index()].to_string());
         if let Some(remote) = remote {
-            command.env("DRIFTWAY_REMOTE", addresses[*remote].to_string());
+            command.env("DRIFTWAY_REMOTE", addresses[remote.index()].to_string());
         }
         for (number, (address, name)) in addresses.iter().zip(*names).enumerate() {
             command.env(format!("DRIFTWAY_ADDRESS_{number}"), address.to_string());
@@ -102,7 +103,7 @@ pub struct Programs {
     /// The program with which the emulation ends.
     pub main: Option<Child>,
     /// The others, with the nodes at which they run.
-    pub background: Vec<(usize, Child)>,
+    pub background: Vec<(NodeId, Child)>,
 }
 
 impl Programs {
@@ -135,7 +136,7 @@ impl Programs {
 
     /// Returns the exit status of each background program that has exited.
     pub fn background_statuses(&mut self) -> Result<Vec<Option<u8>>, Failure> {
-        let status = |(_, child): &mut (usize, Child)| child.try_wait();
+        let status = |(_, child): &mut (NodeId, Child)| child.try_wait();
         let statuses = self.background.iter_mut().map(status);
         let statuses: io::Result<Vec<_>> = statuses.map(|s| Ok(s?.map(exit_status))).collect();
         statuses.map_err(|e| failed("wait for a program", &e))
@@ -155,7 +156,7 @@ impl Programs {
     pub fn terminate(
         &mut self,
         running: &RunningEmulation,
-        first: usize,
+        first: NodeId,
     ) -> Result<Vec<Option<u8>>, Failure> {
         let statuses = self.background_statuses()?;
         for namespace in running.namespace(first).into_iter().chain(running.namespaces()) {

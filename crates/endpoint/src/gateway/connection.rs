@@ -137,7 +137,10 @@ impl SplitConnection {
             Event::Reset => self.fail(side, GatewayEventKind::Reset(side)),
             Event::TimedOut => self.fail(side, GatewayEventKind::TimedOut(side)),
             // The end of a stream is passed on after its data.
-            Event::PeerClosed | Event::Closed => {}
+            Event::PeerClosed
+            | Event::Closed
+            | Event::RetransmissionTimeout
+            | Event::FastRetransmit => {}
         }
     }
 

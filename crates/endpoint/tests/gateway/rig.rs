@@ -6,6 +6,7 @@ use driftway_aid::registry;
 use driftway_base::{Duration, Ecn, Endpoint, Instant, Ipv4Addr, Seq};
 use driftway_endpoint::{
     Gateway, GatewayEventKind, GatewayOutcome, Host, LegSetup, ReceiveOutcome, Side, Socket,
+    SocketHandle,
 };
 use driftway_tcp::{Config, Connection, Event, State};
 use driftway_wire::{Body, Packet};
@@ -53,7 +54,7 @@ pub type Policy = Box<dyn FnMut(Hop, u64, &Packet) -> Vec<(Duration, bool)>>;
 
 pub struct EndState {
     host: Host,
-    socket: Option<usize>,
+    socket: Option<SocketHandle>,
     /// Bytes read, each checked against its stream and offset.
     pub read: u64,
     /// Reads data as soon as they arrive.
@@ -155,11 +156,11 @@ impl Rig {
             Client.stream(),
             Instant::ZERO,
         );
-        client.socket = Some(client.host.add_socket(Socket::new(tcp, None)));
+        client.socket = Some(client.host.add_socket(Socket::new(tcp, None), ()));
         let mut server = EndState::new(Server);
         if parts.listens {
             let tcp = Connection::listen(&parts.server, b, Seq(u32::MAX - 100), Server.stream());
-            server.socket = Some(server.host.add_socket(Socket::new(tcp, None)));
+            server.socket = Some(server.host.add_socket(Socket::new(tcp, None), ()));
         }
         Self {
             now: Instant::ZERO,
@@ -236,6 +237,9 @@ impl Rig {
         }
         let end = self.end(name);
         while let Some(event) = end.tcp().poll_event() {
+            if matches!(event, Event::RetransmissionTimeout | Event::FastRetransmit) {
+                continue;
+            }
             end.events.push(event);
         }
     }

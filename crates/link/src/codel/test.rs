@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use driftway_base::PacketId;
 use proptest::prelude::*;
 
 use super::*;
@@ -23,9 +24,9 @@ struct Bench {
     queue: VecDeque<Queued<Frame>>,
     next_id: u32,
     /// (time, handle) of each frame dropped.
-    drops: Vec<(Instant, u32)>,
+    drops: Vec<(Instant, PacketId)>,
     /// (time, handle) of each frame marked.
-    marks: Vec<(Instant, u32)>,
+    marks: Vec<(Instant, PacketId)>,
 }
 
 impl Bench {
@@ -35,12 +36,12 @@ impl Bench {
     }
 
     fn put(&mut self, since: Instant, bytes: u32, ecn_capable: bool) {
-        let frame = Frame { id: self.next_id, bytes, ecn_capable };
+        let frame = Frame { id: PacketId::new(self.next_id), bytes, ecn_capable };
         self.next_id += 1;
         self.queue.push_back(Queued { frame, since });
     }
 
-    fn take(&mut self, now: Instant) -> Option<u32> {
+    fn take(&mut self, now: Instant) -> Option<PacketId> {
         let Self { codel, queue, drops, marks, .. } = self;
         let (frame, is_marked) = codel.dequeue(now, queue, |frame| drops.push((now, frame.id)))?;
         if is_marked {
@@ -222,19 +223,19 @@ proptest! {
             let taken = bench.take(now);
             prop_assert_eq!(taken.is_none(), was_empty);
             for (_, id) in &bench.drops[drops..] {
-                prop_assert_eq!(*id, expected);
+                prop_assert_eq!(id.number(), expected);
                 expected += 1;
-                let (since, bytes, ecn_capable) = frames[*id as usize];
+                let (since, bytes, ecn_capable) = frames[id.index()];
                 prop_assert!(now.since(since) >= config.target);
                 prop_assert!(!(ecn && ecn_capable));
                 prop_assert!(now.since(last_below) >= config.interval);
-                let behind: u32 = frames[*id as usize + 1..].iter().map(|frame| frame.1).sum();
+                let behind: u32 = frames[id.index() + 1..].iter().map(|frame| frame.1).sum();
                 prop_assert!(behind > bytes);
             }
             if let Some(id) = taken {
-                prop_assert_eq!(id, expected);
+                prop_assert_eq!(id.number(), expected);
                 expected += 1;
-                let (since, _, ecn_capable) = frames[id as usize];
+                let (since, _, ecn_capable) = frames[id.index()];
                 if bench.marks.len() > marks {
                     prop_assert!(ecn && ecn_capable && now.since(since) >= config.target);
                     prop_assert!(now.since(last_below) >= config.interval);

@@ -1,7 +1,7 @@
 //! Test fixtures of links: a default configuration, and a driver that records events with their
 //! times.
 
-use driftway_base::{Duration, Instant, Rate};
+use driftway_base::{DropReason, Duration, Instant, LinkId, PacketId, Rate};
 use driftway_link::{
     Delay, DeliveryOrder, Discipline, Duplex, EnqueueOutcome, ErrorModel, Frame, LinkConfig,
     LinkEvent, PathLink, QueueConfig, QueuePosition, Side,
@@ -30,7 +30,15 @@ pub fn ms(millis: u64) -> Instant {
 }
 
 pub const fn data(id: u32) -> Frame {
-    Frame { id, bytes: 140, ecn_capable: false }
+    Frame { id: PacketId::new(id), bytes: 140, ecn_capable: false }
+}
+
+pub const fn arrived(from: Side, id: u32) -> LinkEvent {
+    LinkEvent::Arrived { from, id: PacketId::new(id) }
+}
+
+pub const fn lost(from: Side, id: u32, reason: DropReason) -> LinkEvent {
+    LinkEvent::Lost { from, id: PacketId::new(id), reason }
 }
 
 /// A link and its events.
@@ -41,7 +49,7 @@ pub struct LinkHarness {
 
 impl LinkHarness {
     pub fn new(config: LinkConfig) -> Self {
-        Self { link: PathLink::new(config, 1, 0), log: Vec::new() }
+        Self { link: PathLink::new(config, 1, LinkId::new(0)), log: Vec::new() }
     }
 
     fn drain(&mut self, now: Instant) {
@@ -92,8 +100,8 @@ impl LinkHarness {
     /// Returns the ends of frames as (milliseconds, handle, delivered?).
     pub fn events(&self) -> Vec<(u64, u32, bool)> {
         let outcome = |(at, event): &(Instant, LinkEvent)| match *event {
-            LinkEvent::Arrived { id, .. } => Some((at.as_millis(), id, true)),
-            LinkEvent::Lost { id, .. } => Some((at.as_millis(), id, false)),
+            LinkEvent::Arrived { id, .. } => Some((at.as_millis(), id.number(), true)),
+            LinkEvent::Lost { id, .. } => Some((at.as_millis(), id.number(), false)),
             LinkEvent::Marked { .. } | LinkEvent::Sent { .. } => None,
         };
         self.log.iter().filter_map(outcome).collect()

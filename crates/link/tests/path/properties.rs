@@ -1,7 +1,7 @@
 //! Properties of a hop under any sequence of operations.
 
 use crate::bench::LinkHarness;
-use driftway_base::{Duration, Instant, Rate};
+use driftway_base::{Duration, Instant, LinkId, PacketId, Rate};
 use driftway_link::{
     CodelConfig, Delay, DeliveryOrder, Discipline, Duplex, EnqueueOutcome, ErrorModel, Frame,
     LinkConfig, LinkEvent, PathLink, QueueConfig, QueueOnPartition, QueuePosition, RedConfig, Side,
@@ -111,7 +111,7 @@ fn operations() -> impl Strategy<Value = Vec<(Duration, Operation)>> {
 fn apply(
     link: &mut PathLink,
     now: Instant,
-    id: u32,
+    id: PacketId,
     operation: &Operation,
 ) -> Option<EnqueueOutcome> {
     match *operation {
@@ -141,13 +141,13 @@ struct FrameAccounting {
 }
 
 impl FrameAccounting {
-    fn verdict(&mut self, id: u32, verdict: EnqueueOutcome) {
+    fn verdict(&mut self, id: PacketId, verdict: EnqueueOutcome) {
         match verdict {
             EnqueueOutcome::Accepted { evicted: pushed_out, mark } => {
                 self.marks += u64::from(mark);
-                self.accepted[id as usize] = true;
+                self.accepted[id.index()] = true;
                 if let Some(victim) = pushed_out {
-                    self.ends[victim as usize] += 1;
+                    self.ends[victim.index()] += 1;
                 }
             }
             EnqueueOutcome::Dropped { .. } | EnqueueOutcome::Refused => {}
@@ -157,10 +157,10 @@ impl FrameAccounting {
     fn event(&mut self, event: &LinkEvent) {
         match event {
             LinkEvent::Arrived { id, .. } | LinkEvent::Lost { id, .. } => {
-                self.ends[*id as usize] += 1;
+                self.ends[id.index()] += 1;
             }
             LinkEvent::Marked { id, .. } => {
-                assert!(self.accepted[*id as usize]);
+                assert!(self.accepted[id.index()]);
                 self.marks += 1;
             }
             LinkEvent::Sent { id, .. } => panic!("frame {id}: reported on request only"),
@@ -172,7 +172,7 @@ impl FrameAccounting {
     fn check_conservation(&self, link: &PathLink) {
         let mut seen = self.ends.clone();
         for held in link.pending_frames() {
-            seen[held.frame.id as usize] += 1;
+            seen[held.frame.id.index()] += 1;
         }
         let owed: Vec<u32> = self.accepted.iter().map(|accepted| u32::from(*accepted)).collect();
         assert_eq!(seen, owed);
@@ -183,7 +183,7 @@ impl FrameAccounting {
 proptest! {
     #[test]
     fn each_frame_ends_once(config in configs(), operations in operations(), seed: u64) {
-        let mut link = PathLink::new(config, seed, 3);
+        let mut link = PathLink::new(config, seed, LinkId::new(3));
         let mut accounting = FrameAccounting { ends: vec![0; operations.len()], accepted: vec![false; operations.len()], marks: 0 };
         let mut now = Instant::ZERO;
         for (id, (pause, operation)) in operations.iter().enumerate() {
@@ -199,8 +199,8 @@ proptest! {
                 accounting.check_conservation(&link);
             }
             now = then;
-            if let Some(verdict) = apply(&mut link, now, id as u32, operation) {
-                accounting.verdict(id as u32, verdict);
+            if let Some(verdict) = apply(&mut link, now, PacketId::from(id), operation) {
+                accounting.verdict(PacketId::from(id), verdict);
             }
             while let Some(event) = link.poll(now) {
                 accounting.event(&event);
@@ -235,7 +235,7 @@ proptest! {
     #[test]
     fn events_do_not_depend_on_the_driver(config in configs(), operations in operations(), seed: u64) {
         let run = |steps: bool, polls: bool| {
-            let mut link = PathLink::new(config, seed, 0);
+            let mut link = PathLink::new(config, seed, LinkId::new(0));
             let (mut events, mut verdicts, mut now) = (Vec::new(), Vec::new(), Instant::ZERO);
             for (id, (pause, operation)) in operations.iter().enumerate() {
                 let then = now + *pause;
@@ -244,7 +244,7 @@ proptest! {
                     events.extend(std::iter::from_fn(|| link.poll(at)));
                 }
                 now = then;
-                verdicts.push(apply(&mut link, now, id as u32, operation));
+                verdicts.push(apply(&mut link, now, PacketId::from(id), operation));
                 if polls {
                     events.extend(std::iter::from_fn(|| link.poll(now)));
                 }
@@ -270,11 +270,11 @@ proptest! {
             match operation {
                 Operation::FrontNext(..) | Operation::ReverseNext(..) => {}
                 Operation::Enqueue { side, bytes, ecn_capable, .. } => {
-                    let frame = Frame { id: id as u32, bytes: *bytes, ecn_capable: *ecn_capable };
+                    let frame = Frame { id: PacketId::from(id), bytes: *bytes, ecn_capable: *ecn_capable };
                     bench.put(now, *side, frame, QueuePosition::Tail);
                 }
                 operation => bench.at(now, |link| {
-                    apply(link, now, id as u32, operation);
+                    apply(link, now, PacketId::from(id), operation);
                 }),
             }
         }

@@ -1,8 +1,8 @@
 //! Time lines of a hop.
 
-use crate::bench::{ACCEPTED, LinkHarness, data, default_config, ms};
+use crate::bench::{ACCEPTED, LinkHarness, arrived, data, default_config, lost, ms};
 use Side::{A, B};
-use driftway_base::{DropReason, Duration, Instant, Rate};
+use driftway_base::{DropReason, Duration, Instant, LinkId, PacketId, Rate};
 use driftway_link::{
     CodelConfig, Delay, DeliveryOrder, Discipline, Duplex, EnqueueOutcome, ErrorModel, Frame,
     FrameStage, LinkConfig, LinkEvent, PathLink, QueueConfig, QueueOnPartition, QueuePosition,
@@ -32,7 +32,7 @@ fn a_frame_is_serialised_and_then_delayed() {
     assert_eq!(bench.log, []);
     assert_eq!(bench.link.next_timeout(), Some(ms(55)));
     bench.finish();
-    assert_eq!(bench.log, [(ms(55), LinkEvent::Arrived { from: A, id: 7 })]);
+    assert_eq!(bench.log, [(ms(55), arrived(A, 7))]);
 }
 
 #[test]
@@ -88,12 +88,12 @@ fn a_short_per_packet_frame_overtakes_only_with_free_order() {
 #[test]
 fn a_path_stores_and_forwards() {
     let mut hops: Vec<PathLink> =
-        (0..4).map(|hop| PathLink::new(default_config(), 1, hop)).collect();
+        (0..4).map(|hop| PathLink::new(default_config(), 1, LinkId::new(hop))).collect();
     hops[0].enqueue(ms(0), A, data(1), QueuePosition::Tail);
     for hop in 0..4 {
         let there = ms(55 * (hop as u64 + 1));
         assert_eq!(hops[hop].poll(ms(55 * (hop as u64 + 1) - 1)), None);
-        assert_eq!(hops[hop].poll(there), Some(LinkEvent::Arrived { from: A, id: 1 }));
+        assert_eq!(hops[hop].poll(there), Some(arrived(A, 1)));
         if let Some(next) = hops.get_mut(hop + 1) {
             next.enqueue(there, A, data(1), QueuePosition::Tail);
         }
@@ -187,20 +187,20 @@ fn the_limit_counts_queued_frames_only() {
 fn due_work_precedes_a_call() {
     let mut config = default_config();
     config.queue.limit = 0;
-    let mut link = PathLink::new(config, 1, 0);
+    let mut link = PathLink::new(config, 1, LinkId::new(0));
     link.enqueue(ms(0), A, data(1), QueuePosition::Tail);
     // The transmitter becomes free at this instant, without a call of the driver.
     assert_eq!(link.enqueue(ms(35), A, data(2), QueuePosition::Tail), ACCEPTED);
     link.partition(ms(55), driftway_link::QueueOnPartition::Wait);
-    assert_eq!(link.poll(ms(55)), Some(LinkEvent::Arrived { from: A, id: 1 }));
+    assert_eq!(link.poll(ms(55)), Some(arrived(A, 1)));
     let reason = DropReason::Partition;
-    assert_eq!(link.poll(ms(55)), Some(LinkEvent::Lost { from: A, id: 2, reason }));
+    assert_eq!(link.poll(ms(55)), Some(lost(A, 2, reason)));
     assert_eq!(link.poll(ms(55)), None);
 }
 
 #[test]
 fn unpolled_events_are_a_timeout_now() {
-    let mut link = PathLink::new(default_config(), 1, 0);
+    let mut link = PathLink::new(default_config(), 1, LinkId::new(0));
     link.enqueue(ms(0), A, data(1), QueuePosition::Tail);
     link.on_timeout(ms(60));
     assert_eq!(link.next_timeout(), Some(ms(60)));
@@ -210,18 +210,18 @@ fn unpolled_events_are_a_timeout_now() {
 
 #[test]
 fn a_late_driver_has_no_effect() {
-    let mut link = PathLink::new(default_config(), 1, 0);
+    let mut link = PathLink::new(default_config(), 1, LinkId::new(0));
     for id in 1..=3 {
         link.enqueue(ms(0), A, data(id), QueuePosition::Tail);
     }
     // 3 is in transmission since 70 ms, without a call in between.
     link.on_timeout(ms(80));
-    assert_eq!(link.poll(ms(80)), Some(LinkEvent::Arrived { from: A, id: 1 }));
+    assert_eq!(link.poll(ms(80)), Some(arrived(A, 1)));
     assert_eq!(link.poll(ms(80)), None);
     assert_eq!(link.next_timeout(), Some(ms(90)));
-    assert_eq!(link.poll(ms(124)), Some(LinkEvent::Arrived { from: A, id: 2 }));
+    assert_eq!(link.poll(ms(124)), Some(arrived(A, 2)));
     assert_eq!(link.poll(ms(124)), None);
-    assert_eq!(link.poll(ms(125)), Some(LinkEvent::Arrived { from: A, id: 3 }));
+    assert_eq!(link.poll(ms(125)), Some(arrived(A, 3)));
     // Time never goes back.
     link.enqueue(ms(10), A, data(4), QueuePosition::Tail);
     assert_eq!(link.next_timeout(), Some(ms(160)));
@@ -238,14 +238,14 @@ fn a_partition_loses_frames_in_transmission_and_in_flight() {
     // At 40 ms: 1 and 4 in flight, 2 and 5 in transmission, 3 queued.
     bench.until(ms(40));
     let held: Vec<_> =
-        bench.link.pending_frames().map(|held| (held.frame.id, held.stage)).collect();
+        bench.link.pending_frames().map(|held| (held.frame.id.number(), held.stage)).collect();
     let (flying, serving) = (FrameStage::InFlight, FrameStage::InService);
     let waiting = (3, FrameStage::Queued);
     assert_eq!(held, [(1, flying), (2, serving), waiting, (4, flying), (5, serving)]);
 
     bench.at(ms(40), |link| link.partition(ms(40), driftway_link::QueueOnPartition::Wait));
-    let lost = |from, id| (ms(40), LinkEvent::Lost { from, id, reason: DropReason::Partition });
-    assert_eq!(bench.log, [lost(A, 1), lost(A, 2), lost(B, 4), lost(B, 5)]);
+    let cut = |from, id| (ms(40), lost(from, id, DropReason::Partition));
+    assert_eq!(bench.log, [cut(A, 1), cut(A, 2), cut(B, 4), cut(B, 5)]);
     assert!(bench.link.is_partitioned());
     assert_eq!(bench.send(50, A, 6), EnqueueOutcome::Refused);
     assert_eq!(bench.link.next_timeout(), None);
@@ -299,7 +299,7 @@ fn a_corrupted_frame_is_lost_at_the_end_of_transmission() {
     bench.send(0, A, 1);
     bench.finish();
     let reason = DropReason::BitError;
-    assert_eq!(bench.log, [(ms(35), LinkEvent::Lost { from: A, id: 1, reason })]);
+    assert_eq!(bench.log, [(ms(35), lost(A, 1, reason))]);
     assert_eq!(bench.link.counters(A).errors, 1);
 }
 
@@ -357,10 +357,10 @@ fn the_nth_frame_has_the_nth_error_and_the_nth_delay() {
 
 #[test]
 fn errors_of_directions_and_links_are_independent() {
-    let lost = |link, side| -> Vec<u32> {
+    let lost = |link, side| -> Vec<PacketId> {
         let mut config = LinkConfig { errors: ErrorModel::FrameErrorRate(0.5), ..default_config() };
         config.queue.limit = 100;
-        let mut link = PathLink::new(config, 1, link);
+        let mut link = PathLink::new(config, 1, LinkId::new(link));
         for id in 0..64 {
             link.enqueue(ms(0), side, data(id), QueuePosition::Tail);
         }
@@ -405,7 +405,7 @@ fn reordering_puts_each_of_the_next_frames_at_the_front() {
     bench.finish();
     let ids = |side| -> Vec<u32> {
         let of = |(_, event): &(_, LinkEvent)| match *event {
-            LinkEvent::Arrived { from, id } if from == side => Some(id),
+            LinkEvent::Arrived { from, id } if from == side => Some(id.number()),
             _ => None,
         };
         bench.log.iter().filter_map(of).collect()
@@ -606,15 +606,15 @@ fn codel_drops_or_marks_a_frame_as_it_leaves() {
     let reason = DropReason::Codel;
     let dropped: Vec<_> =
         bench.log.iter().filter(|(_, event)| matches!(event, LinkEvent::Lost { .. })).collect();
-    let lost = |at, id| (ms(at), LinkEvent::Lost { from: A, id, reason });
-    assert_eq!(dropped, [&lost(140, 4), &lost(245, 8)]);
+    let late = |at, id| (ms(at), lost(A, id, reason));
+    assert_eq!(dropped, [&late(140, 4), &late(245, 8)]);
     let counters = bench.link.counters(A);
     assert_eq!((counters.queue.codel_drops, counters.queue.marks, counters.arrived), (2, 0, 10));
 
     let bench = with(true);
     let marked: Vec<_> =
         bench.log.iter().filter(|(_, event)| matches!(event, LinkEvent::Marked { .. })).collect();
-    let mark = |at, id| (ms(at), LinkEvent::Marked { from: A, id });
+    let mark = |at, id| (ms(at), LinkEvent::Marked { from: A, id: PacketId::new(id) });
     assert_eq!(marked, [&mark(140, 4), &mark(245, 7), &mark(315, 9)]);
     let counters = bench.link.counters(A);
     assert_eq!((counters.queue.codel_drops, counters.queue.marks, counters.arrived), (0, 3, 12));

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use driftway_base::{Duration as Span, Instant};
+use driftway_base::{Duration as Span, Instant, NodeId};
 use driftway_linux::{
     Emulation, EmulationReport, RealClock, RunningEmulation, check_requirements, end_nodes,
 };
@@ -65,7 +65,8 @@ fn moving_nodes() {
     );
     let scenario = parse(&network, 1);
     let before = processor_time();
-    let (bytes, report) = measure(&scenario, 1, &[[0, 1], [2, 3]]);
+    let (bytes, report) =
+        measure(&scenario, 1, &[[0, 1], [2, 3]].map(|pair| pair.map(NodeId::new)));
     let used = (processor_time() - before) / report.duration.as_secs_f64();
     let late = &report.lateness;
     println!("\nfifty moving nodes, AODV, two connections between four kernels, {SECONDS} s");
@@ -166,7 +167,7 @@ fn compare(scenario: &Scenario) -> Comparison {
 }
 
 /// Runs connections between pairs of nodes; returns the bytes that each received.
-fn measure(scenario: &Scenario, seed: u64, pairs: &[[usize; 2]]) -> (Vec<u64>, EmulationReport) {
+fn measure(scenario: &Scenario, seed: u64, pairs: &[[NodeId; 2]]) -> (Vec<u64>, EmulationReport) {
     let nodes = pairs.concat();
     let emulation = Emulation::new(scenario, seed, 1500, &nodes).expect("the requirements are met");
     let addresses = emulation.node_addresses();
@@ -177,7 +178,7 @@ fn measure(scenario: &Scenario, seed: u64, pairs: &[[usize; 2]]) -> (Vec<u64>, E
         let transfers: Vec<_> = pairs
             .iter()
             .map(|pair| {
-                let (running, to) = (&running, addresses[pair[1]]);
+                let (running, to) = (&running, addresses[pair[1].index()]);
                 scope.spawn(move || transfer(running, *pair, to, clock, end))
             })
             .collect();
@@ -189,7 +190,7 @@ fn measure(scenario: &Scenario, seed: u64, pairs: &[[usize; 2]]) -> (Vec<u64>, E
 /// Sends from one node to the other until `end`; returns the bytes received.
 fn transfer(
     running: &RunningEmulation,
-    [from, to]: [usize; 2],
+    [from, to]: [NodeId; 2],
     address: Ipv4Addr,
     clock: RealClock,
     end: Instant,

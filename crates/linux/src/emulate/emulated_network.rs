@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
-use driftway_base::{DropReason, Instant, Ipv4Addr, SignalKind};
+use driftway_base::{DropReason, Instant, Ipv4Addr, NodeId, SignalKind};
 use driftway_endpoint::{Host, ReceiveOutcome};
 use driftway_link::QueuePosition;
 use driftway_net::addresses::address;
-use driftway_net::{CROSS_TRAFFIC_STREAM, Event, Network, Output, Recording};
+use driftway_net::{CROSS_TRAFFIC_STREAM, Event, FrameBody, Network, Output, Recording};
 use driftway_scenario::{Network as Kind, Scenario};
 use driftway_wire::{Packet, Payload};
+use typed_index_collections::{TiVec, ti_vec};
 
 use super::kernel_packet::{KernelPacket, is_about_opaque, number, rewrite};
 use super::packet_store::PacketStore;
@@ -75,11 +76,11 @@ pub struct EmulatedNetwork {
     net: Network,
     store: PacketStore,
     /// Hosts of the nodes, which act at nodes without a kernel.
-    hosts: Vec<Host>,
+    hosts: TiVec<NodeId, Host>,
     /// Node of each kernel.
-    kernels: Vec<usize>,
+    kernels: Vec<NodeId>,
     /// Kernel of each node.
-    kernel_at: Vec<Option<usize>>,
+    kernel_at: TiVec<NodeId, Option<usize>>,
     departing: VecDeque<DepartingPacket>,
     carrier_changes: VecDeque<CarrierChange>,
     counts: EmulationCounts,
@@ -101,11 +102,11 @@ impl EmulatedNetwork {
     /// # Errors
     /// The scenario has not been checked, there is no kernel, or one is at a node that does not exist
     /// or has another.
-    pub fn new(scenario: &Scenario, seed: u64, kernels: &[usize]) -> io::Result<Self> {
+    pub fn new(scenario: &Scenario, seed: u64, kernels: &[NodeId]) -> io::Result<Self> {
         let wrong = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
         // Static routes over the air are those that these pairs need.
-        let others = 0..scenario.network.nodes();
-        let pairs = kernels.iter().flat_map(|kernel| others.clone().map(|to| (*kernel as u32, to)));
+        let others = (0..scenario.network.nodes()).map(NodeId::new);
+        let pairs = kernels.iter().flat_map(|kernel| others.clone().map(|to| (*kernel, to)));
         let pairs: Vec<_> = pairs.filter(|(kernel, to)| kernel != to).collect();
         if let Some(why) = not_emulated(scenario) {
             return Err(wrong(why));
@@ -113,7 +114,7 @@ impl EmulatedNetwork {
         let mut net = Network::build_between(scenario, &pairs, seed, seed)
             .map_err(|error| wrong(error.to_string()))?;
         net.start(Recording::Ends);
-        let mut kernel_at = vec![None; net.nodes()];
+        let mut kernel_at = ti_vec![None; net.nodes()];
         for (kernel, node) in kernels.iter().enumerate() {
             let place = kernel_at.get_mut(*node);
             let place = place.ok_or_else(|| wrong(format!("there is no node {node}")))?;
@@ -126,7 +127,7 @@ impl EmulatedNetwork {
         }
         let mut network = Self {
             store: PacketStore::new(net.may_duplicate()),
-            hosts: (0..net.nodes()).map(|node| Host::new(address(node))).collect(),
+            hosts: (0..net.nodes()).map(|node| Host::new(address(NodeId::from(node)))).collect(),
             kernels: kernels.to_vec(),
             kernel_at,
             net,
@@ -148,7 +149,7 @@ impl EmulatedNetwork {
 
     /// Returns the addresses of all nodes.
     pub fn node_addresses(&self) -> Vec<Ipv4Addr> {
-        (0..self.net.nodes()).map(address).collect()
+        (0..self.net.nodes()).map(|node| address(NodeId::from(node))).collect()
     }
 
     /// Returns the counters so far.
@@ -217,11 +218,11 @@ impl EmulatedNetwork {
 
     /// Lets a packet with bytes enter at a node. Routing must not search for addresses that no node
     /// has, such as those of multicast.
-    fn enter(&mut self, node: usize, packet: KernelPacket, bytes: &[u8]) {
+    fn enter(&mut self, node: NodeId, packet: KernelPacket, bytes: &[u8]) {
         match self.net.node_at(packet.destination()) {
             Some(to) if to != node => {
                 let number = self.store.insert(self.net.now(), node, &bytes[..packet.len]);
-                self.net.send_numbered(node, &packet.numbered(number), QueuePosition::Tail);
+                self.net.send(node, packet.numbered(number), QueuePosition::Tail);
             }
             _ => self.count_drop(DropReason::UnknownDestination),
         }
@@ -246,7 +247,7 @@ impl EmulatedNetwork {
 
     /// Passes a signal to the kernel of a node. A kernel has one device, whatever the node has, and
     /// knows of its links only whether that has a carrier.
-    fn signal(&mut self, node: usize, kind: SignalKind) {
+    fn signal(&mut self, node: NodeId, kind: SignalKind) {
         let Some(kernel) = self.kernel_at[node] else { return };
         let is_on = match kind {
             SignalKind::LinkDown => false,
@@ -261,7 +262,7 @@ impl EmulatedNetwork {
     fn handle_events(&mut self) {
         while let Some(event) = self.net.poll_event() {
             // A packet that is delivered ends with the output.
-            if let Event::Dropped { packet, reason, .. } = event
+            if let Event::Dropped { body: FrameBody::Ip(packet), reason, .. } = event
                 && let Some(number) = number(&packet.packet)
                 && self.store.on_dropped(self.net.now(), number)
             {
@@ -274,7 +275,7 @@ impl EmulatedNetwork {
         *self.counts.drops.entry(reason.name()).or_default() += 1;
     }
 
-    fn deliver(&mut self, node: usize, packet: &Packet) {
+    fn deliver(&mut self, node: NodeId, packet: &Packet) {
         match (number(packet), self.kernel_at[node]) {
             (Some(number), kernel) => self.deliver_stored(node, kernel, packet, number),
             (None, _) if packet.payload().stream == CROSS_TRAFFIC_STREAM => {}
@@ -289,7 +290,13 @@ impl EmulatedNetwork {
     }
 
     /// Delivers a packet that has bytes.
-    fn deliver_stored(&mut self, node: usize, kernel: Option<usize>, packet: &Packet, number: u64) {
+    fn deliver_stored(
+        &mut self,
+        node: NodeId,
+        kernel: Option<usize>,
+        packet: &Packet,
+        number: u64,
+    ) {
         let now = self.net.now();
         let Some(mut stored) = self.store.deliver(now, number) else { return };
         let Some(kernel) = kernel else {
@@ -312,7 +319,7 @@ impl EmulatedNetwork {
 
     /// Delivers a packet to a router, which may answer it: an echo request, a segment to a closed
     /// port.
-    fn deliver_to_router(&mut self, node: usize, bytes: &[u8]) {
+    fn deliver_to_router(&mut self, node: NodeId, bytes: &[u8]) {
         let Ok(decoded) = Packet::decode(bytes) else { return };
         let now = self.net.now();
         let ReceiveOutcome::Reply(answer) = self.hosts[node].on_packet(now, &decoded.packet) else {

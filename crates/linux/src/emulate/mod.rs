@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
-use driftway_base::{Duration, Ipv4Addr};
+use driftway_base::{Duration, Ipv4Addr, NodeId};
 use driftway_scenario::{Network, Scenario};
 
 use carriers::Carriers;
@@ -67,11 +67,11 @@ impl PathEnd {
 
 /// Returns the nodes at the two ends of a network: the first and the last node of a path, and else the
 /// sender and the receiver of the first flow.
-pub fn end_nodes(scenario: &Scenario) -> [usize; 2] {
+pub fn end_nodes(scenario: &Scenario) -> [NodeId; 2] {
     match (&scenario.network, scenario.flows.first()) {
-        (Network::Path(path), _) => [0, path.hops as usize],
-        (_, Some(flow)) => [flow.from as usize, flow.to as usize],
-        (_, None) => [0, 1],
+        (Network::Path(path), _) => [0, path.hops].map(NodeId::new),
+        (_, Some(flow)) => [flow.from, flow.to].map(NodeId::new),
+        (_, None) => [0, 1].map(NodeId::new),
     }
 }
 
@@ -93,12 +93,12 @@ pub struct Emulation {
 
 /// The nodes with a kernel, and their namespaces.
 struct Kernels {
-    nodes: Vec<usize>,
+    nodes: Vec<NodeId>,
     namespaces: Vec<Namespace>,
 }
 
 impl Kernels {
-    fn namespace(&self, node: usize) -> Option<&Namespace> {
+    fn namespace(&self, node: NodeId) -> Option<&Namespace> {
         let kernel = self.nodes.iter().position(|with_kernel| *with_kernel == node)?;
         self.namespaces.get(kernel)
     }
@@ -117,7 +117,7 @@ impl Emulation {
     /// # Errors
     /// No nodes, a node that the network does not have or that is given twice, or any error of the
     /// kernel; see [`check_requirements`](crate::check_requirements) for the requirements.
-    pub fn new(scenario: &Scenario, seed: u64, mtu: u16, nodes: &[usize]) -> io::Result<Self> {
+    pub fn new(scenario: &Scenario, seed: u64, mtu: u16, nodes: &[NodeId]) -> io::Result<Self> {
         let network = EmulatedNetwork::new(scenario, seed, nodes)?;
         let (mut namespaces, mut tuns) = (Vec::new(), Vec::new());
         for kernel in 0..nodes.len() {
@@ -130,7 +130,7 @@ impl Emulation {
     }
 
     /// Returns the namespace of a node; `None` if the node is a router.
-    pub fn namespace(&self, node: usize) -> Option<&Namespace> {
+    pub fn namespace(&self, node: NodeId) -> Option<&Namespace> {
         self.kernels.namespace(node)
     }
 
@@ -204,7 +204,7 @@ pub struct RunningEmulation {
 
 impl RunningEmulation {
     /// Returns the namespace of a node; `None` if the node is a router.
-    pub fn namespace(&self, node: usize) -> Option<&Namespace> {
+    pub fn namespace(&self, node: NodeId) -> Option<&Namespace> {
         self.kernels.namespace(node)
     }
 

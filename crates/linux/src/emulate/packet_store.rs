@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use driftway_base::{Duration, Instant};
+use driftway_base::{Duration, Instant, NodeId};
 
 /// Time for which the bytes of a packet that has ended are kept, where another copy may follow.
 /// Copies arise from lost ACKs of a link layer, and the longest delay of the second is the time in
@@ -18,7 +18,7 @@ const COPY_BYTES_MAX: usize = 64 << 20;
 #[derive(Debug, PartialEq, Eq)]
 pub struct StoredPacket {
     /// Node at which it entered.
-    pub from: usize,
+    pub from: NodeId,
     /// True if no copy of it was delivered before.
     pub is_first: bool,
     /// Its bytes.
@@ -47,7 +47,7 @@ pub struct PacketStore {
 #[derive(Debug, Default)]
 struct Slot {
     generation: u32,
-    from: usize,
+    from: NodeId,
     bytes: Vec<u8>,
     state: State,
 }
@@ -68,7 +68,7 @@ impl PacketStore {
     }
 
     /// Stores a packet that enters at a node; returns its number.
-    pub fn insert(&mut self, now: Instant, from: usize, bytes: &[u8]) -> u64 {
+    pub fn insert(&mut self, now: Instant, from: NodeId, bytes: &[u8]) -> u64 {
         self.discard_old(now);
         let index = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());

@@ -5,6 +5,7 @@ use std::net::{SocketAddrV4, UdpSocket};
 use std::thread;
 
 use driftway_base::Ipv4Addr;
+use driftway_base::NodeId;
 use driftway_linux::{Emulation, EmulationReport, Namespace, RunningEmulation};
 use driftway_scenario::Scenario;
 use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Payload, UnreachableCode};
@@ -42,7 +43,8 @@ fn scenario_with(nodes: u32, spacing: &str, routing: &str, more: &str) -> Scenar
 }
 
 fn start(scenario: &Scenario, nodes: &[usize]) -> RunningEmulation {
-    Emulation::new(scenario, 1, 1500, nodes).unwrap().start().unwrap()
+    let nodes: Vec<NodeId> = nodes.iter().copied().map(NodeId::from).collect();
+    Emulation::new(scenario, 1, 1500, &nodes).unwrap().start().unwrap()
 }
 
 fn address(node: usize) -> Ipv4Addr {
@@ -50,7 +52,7 @@ fn address(node: usize) -> Ipv4Addr {
 }
 
 fn at(running: &RunningEmulation, node: usize) -> &Namespace {
-    running.namespace(node).unwrap()
+    running.namespace(NodeId::from(node)).unwrap()
 }
 
 /// Sends bytes between two kernels with their TCP; all arrive, which the receiver's digest shows.

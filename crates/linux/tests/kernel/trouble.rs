@@ -67,7 +67,9 @@ fn a_router_without_a_route_does_not_end_an_attempt() {
     let event = loop {
         assert!(driver.device().now() < end);
         driver.step(end).unwrap();
-        if let Some(event) = driver.poll_event() {
+        if let Some(event) =
+            driver.poll_event().filter(|event| *event != Event::RetransmissionTimeout)
+        {
             break event;
         }
     };

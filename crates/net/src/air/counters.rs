@@ -1,5 +1,7 @@
 //! Counters of what became of packets over the air.
 
+use driftway_wire::{Body, Packet};
+
 /// Counters of what became of packets over the air, of all nodes together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoutingCounters {
@@ -30,4 +32,16 @@ pub struct PacketCounts {
     pub acks: u64,
     /// ICMP messages.
     pub icmp: u64,
+}
+
+impl PacketCounts {
+    /// Counts a packet by its kind, unless it is a message of routing.
+    pub(crate) fn count(&mut self, packet: &Packet) {
+        match &packet.body {
+            Body::Aodv(_) | Body::NoNextHeader => {}
+            Body::Tcp(segment) if segment.sequence_len() == 0 => self.acks += 1,
+            Body::Icmp(_) => self.icmp += 1,
+            Body::Tcp(_) | Body::Udp(_) => self.data += 1,
+        }
+    }
 }

@@ -1,20 +1,21 @@
 //! The links of hosts to their next hops, of which their connections get signals.
 
-use driftway_base::{Duration, Ipv4Addr};
+use driftway_base::{Duration, Ipv4Addr, NodeId};
+use typed_index_collections::{TiVec, ti_vec};
 
 /// Monitors the links of all nodes in a network whose scenario has `link_signals`.
 pub struct LinkMonitor {
     /// A link is fading when its expected lifetime is below this.
     pub lead: Duration,
     /// The next hops that each node's host uses.
-    next_hops: Vec<Vec<MonitoredNextHop>>,
+    next_hops: TiVec<NodeId, Vec<MonitoredNextHop>>,
 }
 
 /// The neighbour through which a host's packets to a destination leave.
 #[derive(Clone, Copy, Debug)]
 pub struct MonitoredNextHop {
     to: Ipv4Addr,
-    neighbour: u32,
+    neighbour: NodeId,
     state: LinkState,
 }
 
@@ -32,12 +33,12 @@ pub enum LinkState {
 impl LinkMonitor {
     /// A link is reported to be fading when its expected lifetime is below `lead`.
     pub fn new(lead: Duration, nodes: usize) -> Self {
-        Self { lead, next_hops: vec![Vec::new(); nodes] }
+        Self { lead, next_hops: ti_vec![Vec::new(); nodes] }
     }
 
     /// Records that a packet of a node's host to this destination leaves through a neighbour. One that
     /// takes the place of a link that fades or has failed is not known to work yet.
-    pub fn on_sent(&mut self, node: usize, to: Ipv4Addr, neighbour: u32) {
+    pub fn on_sent(&mut self, node: NodeId, to: Ipv4Addr, neighbour: NodeId) {
         let Some(hops) = self.next_hops.get_mut(node) else { return };
         match hops.iter_mut().find(|hop| hop.to == to) {
             Some(hop) if hop.neighbour == neighbour => {}
@@ -54,8 +55,8 @@ impl LinkMonitor {
     /// Returns the destinations that a node's host reaches through a neighbour.
     pub fn destinations_via(
         &self,
-        node: usize,
-        neighbour: u32,
+        node: NodeId,
+        neighbour: NodeId,
     ) -> impl Iterator<Item = Ipv4Addr> + '_ {
         let hops = self.next_hops.get(node).into_iter().flatten();
         hops.filter(move |hop| hop.neighbour == neighbour).map(|hop| hop.to)
@@ -65,8 +66,8 @@ impl LinkMonitor {
     /// connections have to be notified.
     pub fn update_state(
         &mut self,
-        node: usize,
-        neighbour: u32,
+        node: NodeId,
+        neighbour: NodeId,
         next: impl Fn(LinkState) -> LinkState,
     ) -> Vec<(Ipv4Addr, LinkState)> {
         let Some(hops) = self.next_hops.get_mut(node) else { return Vec::new() };
@@ -86,31 +87,33 @@ mod test {
     use super::*;
     use crate::addresses::address;
 
-    const NODE: usize = 0;
+    const NODE: NodeId = NodeId::new(0);
+    const ONE: NodeId = NodeId::new(1);
+    const TWO: NodeId = NodeId::new(2);
 
     fn server() -> Ipv4Addr {
-        address(9)
+        address(NodeId::new(9))
     }
 
     /// A monitor whose node's packets to the server leave through neighbour 1 in this state.
     fn monitor(state: LinkState) -> LinkMonitor {
         let mut monitor = LinkMonitor::new(Duration::from_secs(1), 1);
-        monitor.on_sent(NODE, server(), 1);
-        monitor.update_state(NODE, 1, |_| state);
+        monitor.on_sent(NODE, server(), ONE);
+        monitor.update_state(NODE, ONE, |_| state);
         monitor
     }
 
-    fn reach(monitor: &mut LinkMonitor, neighbour: u32) -> Vec<(Ipv4Addr, LinkState)> {
+    fn reach(monitor: &mut LinkMonitor, neighbour: NodeId) -> Vec<(Ipv4Addr, LinkState)> {
         monitor.update_state(NODE, neighbour, |_| LinkState::Up)
     }
 
     #[test]
     fn each_change_of_a_link_is_returned_once() {
         let mut monitor = monitor(LinkState::Down);
-        assert_eq!(monitor.update_state(NODE, 1, |_| LinkState::Down), []);
-        assert_eq!(reach(&mut monitor, 2), [], "no packets leave through this neighbour");
-        assert_eq!(reach(&mut monitor, 1), [(server(), LinkState::Up)]);
-        assert_eq!(reach(&mut monitor, 1), []);
+        assert_eq!(monitor.update_state(NODE, ONE, |_| LinkState::Down), []);
+        assert_eq!(reach(&mut monitor, TWO), [], "no packets leave through this neighbour");
+        assert_eq!(reach(&mut monitor, ONE), [(server(), LinkState::Up)]);
+        assert_eq!(reach(&mut monitor, ONE), []);
     }
 
     /// A new next hop is reported to be up if the old one was reported not to be.
@@ -118,13 +121,13 @@ mod test {
     fn a_new_next_hop_takes_over_the_state_of_the_old_one() {
         for state in [LinkState::Fading, LinkState::Down] {
             let mut monitor = monitor(state);
-            monitor.on_sent(NODE, server(), 2);
-            assert_eq!(reach(&mut monitor, 1), [], "no packets leave through it any more");
-            assert_eq!(reach(&mut monitor, 2), [(server(), LinkState::Up)], "{state:?}");
+            monitor.on_sent(NODE, server(), TWO);
+            assert_eq!(reach(&mut monitor, ONE), [], "no packets leave through it any more");
+            assert_eq!(reach(&mut monitor, TWO), [(server(), LinkState::Up)], "{state:?}");
         }
         let mut monitor = monitor(LinkState::Up);
-        monitor.on_sent(NODE, server(), 2);
-        assert_eq!(reach(&mut monitor, 2), []);
-        assert_eq!(monitor.destinations_via(NODE, 2).collect::<Vec<_>>(), [server()]);
+        monitor.on_sent(NODE, server(), TWO);
+        assert_eq!(reach(&mut monitor, TWO), []);
+        assert_eq!(monitor.destinations_via(NODE, TWO).collect::<Vec<_>>(), [server()]);
     }
 }

@@ -1,10 +1,10 @@
 //! The MAC layer of an air: IEEE 802.11 DCF, or TDMA.
 
-use driftway_base::{Duration, Instant};
+use driftway_base::{Duration, Instant, StationId};
 use driftway_radio::dcf::{Counters, FrameRecord};
 use driftway_radio::{Dcf, FailReason, MacReport, OutgoingPacket, Tdma};
 
-/// The medium with the MAC layers of all nodes.
+/// The medium with the MAC layers of all stations.
 #[allow(clippy::large_enum_variant, reason = "one value per run")]
 pub enum MacLayer {
     Dcf(Dcf),
@@ -22,18 +22,18 @@ macro_rules! for_each_mac {
 }
 
 impl MacLayer {
-    pub fn can_accept(&self, node: u32) -> bool {
-        for_each_mac!(self, mac => mac.can_accept(node))
+    pub fn can_accept(&self, station: StationId) -> bool {
+        for_each_mac!(self, mac => mac.can_accept(station))
     }
 
-    /// Passes a packet to the MAC layer; `false` if the node already has one there.
-    pub fn send(&mut self, now: Instant, node: u32, packet: OutgoingPacket) -> bool {
-        for_each_mac!(self, mac => mac.send(now, node, packet))
+    /// Passes a packet to the MAC layer; `false` if the station already has one there.
+    pub fn send(&mut self, now: Instant, station: StationId, packet: OutgoingPacket) -> bool {
+        for_each_mac!(self, mac => mac.send(now, station, packet))
     }
 
-    /// Makes a node receive frames that are addressed to others as well.
-    pub fn set_promiscuous(&mut self, node: u32) {
-        for_each_mac!(self, mac => mac.set_promiscuous(node, true));
+    /// Makes a station receive frames that are addressed to others as well.
+    pub fn set_promiscuous(&mut self, station: StationId) {
+        for_each_mac!(self, mac => mac.set_promiscuous(station, true));
     }
 
     pub fn next_timeout(&self) -> Option<Instant> {
@@ -45,18 +45,18 @@ impl MacLayer {
         for_each_mac!(self, mac => mac.run(until, reports))
     }
 
-    /// True if node `to` can decode what node `from` sends at their present positions.
-    pub fn in_range(&mut self, now: Instant, from: u32, to: u32) -> bool {
+    /// True if station `to` can decode what station `from` sends at their present positions.
+    pub fn in_range(&mut self, now: Instant, from: StationId, to: StationId) -> bool {
         let power = self.receive_power(now, from, to);
         for_each_mac!(self, mac => power >= mac.propagation().receive_power())
     }
 
-    /// The power at which node `to` receives node `from` at their present positions (W).
-    pub fn receive_power(&mut self, now: Instant, from: u32, to: u32) -> f64 {
+    /// The power at which station `to` receives station `from` at their present positions (W).
+    pub fn receive_power(&mut self, now: Instant, from: StationId, to: StationId) -> f64 {
         for_each_mac!(self, mac => mac.received_power(now, from, to))
     }
 
-    /// The time that a node with the medium to itself needs for a packet of this size.
+    /// The time that a station with the medium to itself needs for a packet of this size.
     pub fn service_time(&self, bytes: u32) -> Duration {
         match self {
             Self::Dcf(dcf) => dcf.config().service_time(bytes),
@@ -72,9 +72,9 @@ impl MacLayer {
         for_each_mac!(self, mac => mac.events_handled())
     }
 
-    /// The position of a node (m).
-    pub fn position(&mut self, node: u32, now: Instant) -> (f64, f64) {
-        for_each_mac!(self, mac => mac.node_positions().position(node, now))
+    /// The position of a station (m).
+    pub fn position(&mut self, station: StationId, now: Instant) -> (f64, f64) {
+        for_each_mac!(self, mac => mac.positions().position(station, now))
     }
 
     /// The sum of all stations' counters.
@@ -83,12 +83,12 @@ impl MacLayer {
     }
 
     /// True if the station has a packet that has not been reported as sent or failed.
-    pub fn has_packet(&self, station: u32) -> bool {
+    pub fn has_packet(&self, station: StationId) -> bool {
         for_each_mac!(self, mac => mac.has_packet(station))
     }
 
     /// Switches a station on or off.
-    pub fn set_enabled(&mut self, now: Instant, station: u32, enabled: bool) {
+    pub fn set_enabled(&mut self, now: Instant, station: StationId, enabled: bool) {
         for_each_mac!(self, mac => mac.set_enabled(now, station, enabled));
     }
 

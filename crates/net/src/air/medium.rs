@@ -1,7 +1,8 @@
 //! The airs of a network, with its radios.
 
-use driftway_base::Instant;
+use driftway_base::{AirId, Instant, NodeId, RadioId, StationId};
 use driftway_radio::NeighbourSignals;
+use typed_index_collections::TiVec;
 
 use super::link_monitor::LinkMonitor;
 use super::radio::{Air, Radio};
@@ -10,9 +11,9 @@ use super::segment_order::SegmentQueueing;
 /// All airs and radios, and what is known of neighbours over them.
 pub struct Medium {
     /// The airs.
-    pub airs: Vec<Air>,
+    pub airs: TiVec<AirId, Air>,
     /// The radios.
-    pub radios: Vec<Radio>,
+    pub radios: TiVec<RadioId, Radio>,
     /// The treatment of TCP segments in the queues of radios.
     pub segment_queueing: SegmentQueueing,
     /// Received signal powers of neighbours; `None` if nothing uses them.
@@ -27,8 +28,8 @@ impl Medium {
     /// A network without radios.
     pub fn none() -> Self {
         Self {
-            airs: Vec::new(),
-            radios: Vec::new(),
+            airs: TiVec::new(),
+            radios: TiVec::new(),
             segment_queueing: SegmentQueueing::default(),
             neighbour_signals: None,
             link_monitor: None,
@@ -45,9 +46,9 @@ impl Medium {
     /// Returns these radios as far as a neighbour is on their air, too, with the neighbour's station.
     pub fn common_with(
         &self,
-        radios: &[usize],
-        neighbour: u32,
-    ) -> impl Iterator<Item = (usize, u32)> {
+        radios: &[RadioId],
+        neighbour: NodeId,
+    ) -> impl Iterator<Item = (RadioId, StationId)> {
         radios.iter().filter_map(move |radio| {
             let air = &self.airs[self.radios[*radio].air];
             Some((*radio, air.station_of(neighbour)?))
@@ -56,23 +57,23 @@ impl Medium {
 
     /// Returns that of these radios by which a neighbour is reached: one on an air that both are on. Of
     /// several the one that has heard the neighbour last, or else the first.
-    pub fn towards(&self, radios: &[usize], neighbour: u32) -> Option<usize> {
+    pub fn towards(&self, radios: &[RadioId], neighbour: NodeId) -> Option<RadioId> {
         let mut common = self.common_with(radios, neighbour).map(|(radio, _)| radio);
         let first = common.next()?;
-        let heard = |radio: usize| self.radios[radio].heard.get(&neighbour).copied();
+        let heard = |radio: RadioId| self.radios[radio].heard.get(&neighbour).copied();
         let later = |one, other| if heard(other) > heard(one) { other } else { one };
         Some(common.fold(first, later))
     }
 
     /// Records that a radio of a node with several has heard a neighbour.
-    pub fn on_heard(&mut self, now: Instant, radio: usize, neighbour: u32) {
+    pub fn on_heard(&mut self, now: Instant, radio: RadioId, neighbour: NodeId) {
         self.radios[radio].heard.insert(neighbour, now);
     }
 
     /// Returns the radios of a node.
-    pub fn radios_of(&self, node: usize) -> Vec<usize> {
-        let all = self.radios.iter().enumerate();
-        all.filter(|(_, radio)| radio.node == node).map(|(number, _)| number).collect()
+    pub fn radios_of(&self, node: NodeId) -> Vec<RadioId> {
+        let all = self.radios.iter_enumerated();
+        all.filter(|(_, radio)| radio.node == node).map(|(id, _)| id).collect()
     }
 
     /// Returns true if no frame is on the air or about to be.
@@ -81,7 +82,7 @@ impl Medium {
     }
 
     /// Returns true if a radio is switched on.
-    pub fn is_on(&self, radio: usize) -> bool {
+    pub fn is_on(&self, radio: RadioId) -> bool {
         self.radios[radio].down_count == 0
     }
 

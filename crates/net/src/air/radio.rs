@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use driftway_base::{Duration, Instant};
+use driftway_base::{AirId, Duration, Instant, NodeId, PacketId, RadioId, StationId};
 use driftway_link::{AdhocQueue, Arp, QueuePosition};
 use driftway_radio::MacReport;
 use driftway_route::LinkRetry;
+use typed_index_collections::{TiVec, ti_vec};
 
 use super::mac::MacLayer;
 use crate::event::AcceptedPacket;
 
 /// A packet that waits for address resolution: its handle, and its position in the interface queue.
-pub type PendingPacket = (u32, QueuePosition);
+pub type PendingPacket = (PacketId, QueuePosition);
 
 /// A packet on its way to the queue of a radio.
 #[derive(Clone, Copy, Debug)]
@@ -19,9 +20,9 @@ pub struct QueueArrival {
     /// The time of its arrival.
     pub at: Instant,
     /// Its handle.
-    pub id: u32,
+    pub id: PacketId,
     /// The next hop; `None`: broadcast.
-    pub next_hop: Option<u32>,
+    pub next_hop: Option<NodeId>,
     /// Its position in the queue.
     pub place: QueuePosition,
 }
@@ -29,11 +30,11 @@ pub struct QueueArrival {
 /// The interface of a node on an air.
 pub struct Radio {
     /// The node.
-    pub node: usize,
+    pub node: NodeId,
     /// The air.
-    pub air: usize,
+    pub air: AirId,
     /// The number of the radio's station on its air.
-    pub station: u32,
+    pub station: StationId,
     /// Packets that wait for the MAC layer.
     pub queue: AdhocQueue,
     /// Packets on their way to the queue, in order of arrival.
@@ -50,21 +51,19 @@ pub struct Radio {
     /// The number of faults that keep the radio down.
     pub down_count: u32,
     /// The times at which it has last heard each neighbour; empty if its node has no other radio.
-    pub heard: BTreeMap<u32, Instant>,
+    pub heard: BTreeMap<NodeId, Instant>,
 }
-
-const NO_STATION: u32 = u32::MAX;
 
 /// A radio channel with the MAC layers of its stations.
 pub struct Air {
     /// The MAC layers.
     pub mac: MacLayer,
     /// The radio of each station.
-    pub radios: Vec<usize>,
+    pub radios: TiVec<StationId, RadioId>,
     /// The node of each station.
-    pub nodes: Vec<u32>,
-    /// The station of each node; [`NO_STATION`] where it has none.
-    stations: Vec<u32>,
+    pub nodes: TiVec<StationId, NodeId>,
+    /// The station of each node; `None` where it has none.
+    stations: TiVec<NodeId, Option<StationId>>,
     /// Reports that have not been handled yet, and how many of them have.
     pub reports: Vec<MacReport>,
     /// The number of reports that have been handled.
@@ -75,16 +74,15 @@ pub struct Air {
 
 impl Air {
     /// Creates an air whose stations are these radios of these nodes.
-    pub fn new(mac: MacLayer, radios: Vec<usize>, nodes: Vec<u32>) -> Self {
-        let mut stations =
-            vec![NO_STATION; nodes.iter().max().map_or(0, |last| *last as usize + 1)];
-        for (station, node) in (0..).zip(&nodes) {
-            stations[*node as usize] = station;
+    pub fn new(mac: MacLayer, radios: Vec<RadioId>, nodes: TiVec<StationId, NodeId>) -> Self {
+        let mut stations = ti_vec![None; nodes.iter().max().map_or(0, |last| last.index() + 1)];
+        for (station, node) in nodes.iter_enumerated() {
+            stations[*node] = Some(station);
         }
         Self {
             stations,
             mac,
-            radios,
+            radios: radios.into(),
             nodes,
             reports: Vec::with_capacity(64),
             reports_handled: 0,
@@ -94,7 +92,7 @@ impl Air {
 
     /// Returns the station of a node; `None` if it has none on this air.
     #[inline]
-    pub fn station_of(&self, node: u32) -> Option<u32> {
-        self.stations.get(node as usize).copied().filter(|station| *station != NO_STATION)
+    pub fn station_of(&self, node: NodeId) -> Option<StationId> {
+        *self.stations.get(node)?
     }
 }

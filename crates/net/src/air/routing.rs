@@ -40,6 +40,14 @@ impl Routing {
         for_each_protocol!(self, protocol => protocol.add_external(destination));
     }
 
+    /// Returns the IP identification of the node's next packet, if the protocol counts.
+    pub fn new_identification(&mut self) -> Option<u16> {
+        match self {
+            Self::Dsr(dsr) => Some(dsr.new_identification()),
+            Self::Static(_) | Self::Aodv(_) => None,
+        }
+    }
+
     pub fn send(&mut self, now: Instant, packet: Packet) {
         for_each_protocol!(self, protocol => protocol.send(now, packet));
     }

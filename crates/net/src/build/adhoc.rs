@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_base::{Duration, Instant, Ipv4Addr, NodeId, RadioId, StationId};
 use driftway_link::{AdhocQueue, AdhocQueueConfig, Arp, Priority, QueueConfig};
-use driftway_radio::{Dcf, NeighbourSignals, NodeInRange, Positions, Propagation, Tdma};
+use driftway_radio::{Dcf, NeighbourSignals, Positions, Propagation, StationInRange, Tdma};
 use driftway_route::feedback::{Feedback, IcmpConfig, RfnConfig, SchemeConfig};
 use driftway_route::{Aodv, Dsr, LinkRetry, LinkRetryConfig, StaticRoutes, shortest_paths};
 use driftway_scenario::{Adhoc, Time};
 use driftway_wire::HardwareAddr;
+use typed_index_collections::{TiSlice, TiVec};
 
 use super::error::BuildError;
 use super::seeds::Seeds;
@@ -30,28 +31,32 @@ use crate::wired::wires::Wires;
 pub fn build(
     adhoc: &Adhoc,
     duration: Time,
-    pairs: &[(u32, u32)],
+    pairs: &[(NodeId, NodeId)],
     seeds: Seeds,
 ) -> Result<Parts, BuildError> {
-    let nodes: Vec<usize> = (0..adhoc.nodes() as usize).collect();
-    let air = build_medium(&[(adhoc, nodes.clone())], &nodes, pairs, seeds.network)?;
+    let nodes: Vec<NodeId> = (0..adhoc.nodes()).map(NodeId::new).collect();
+    let pairs: Vec<_> = pairs.iter().map(|(from, to)| (from.number(), to.number())).collect();
+    let air = build_medium(&[(adhoc, nodes.clone())], &nodes, &pairs, seeds.network)?;
     let schemes = feedback_schemes(adhoc);
     let own = nodes.iter().zip(air.routing);
     Ok(Parts {
-        topology: Topology::new(nodes.len(), Vec::new(), WiredRoutes::Table(RouteTable::default())),
-        wires: Wires::new(Vec::new(), Vec::new()),
+        topology: Topology::new(
+            nodes.len(),
+            TiVec::new(),
+            WiredRoutes::Table(RouteTable::default()),
+        ),
+        wires: Wires::new(TiVec::new(), TiVec::new()),
         nodes: own
-            .map(|(number, routing)| Node {
-                routing: Some(routing),
-                radios: vec![*number],
-                route_prober: route_prober(adhoc),
-                ..Node::wired(Feedback::new(address(*number), &schemes))
+            .map(|(node, routing)| {
+                let feedback = Feedback::new(address(*node), &schemes);
+                let radios = vec![RadioId::new(node.number())];
+                Node::with_radios(feedback, routing, radios, route_prober(adhoc))
             })
             .collect(),
         medium: air.medium,
         faults: Faults::new(active_faults(&FaultPlan {
             faults: &adhoc.faults,
-            hops: &[],
+            hops: TiSlice::from_ref(&[]),
             duration,
             seed: seeds.faults,
         })),
@@ -70,8 +75,8 @@ pub struct AirParts {
 /// Builds the airs of a network, each with these nodes on it, and the routing of all nodes with radios.
 /// Static routes are those that pairs of these nodes need, by their indices in `nodes`.
 pub fn build_medium(
-    airs: &[(&Adhoc, Vec<usize>)],
-    nodes: &[usize],
+    airs: &[(&Adhoc, Vec<NodeId>)],
+    nodes: &[NodeId],
     pairs: &[(u32, u32)],
     seed: u64,
 ) -> Result<AirParts, BuildError> {
@@ -82,7 +87,7 @@ pub fn build_medium(
     let Some(AirStations { adhoc, propagation, .. }) = stations.first() else {
         return Err(BuildError("there is no air".into()));
     };
-    let all_nodes = nodes.iter().max().map_or(0, |last| last + 1);
+    let all_nodes = nodes.iter().max().map_or(0, |last| last.index() + 1);
     let routing = node_routing(adhoc, nodes, pairs, &stations, seed);
     let link_monitor =
         adhoc.link_signals.map(|driftway_scenario::LinkSignals { lead: Time(lead) }| {
@@ -111,19 +116,19 @@ pub fn build_medium(
 struct AirStations<'a> {
     adhoc: &'a Adhoc,
     /// The node of each.
-    nodes: &'a [usize],
+    nodes: &'a TiSlice<StationId, NodeId>,
     seed: u64,
     positions: Positions,
     propagation: Propagation,
 }
 
 impl<'a> AirStations<'a> {
-    fn new(adhoc: &'a Adhoc, nodes: &'a [usize], seed: u64) -> Result<Self, BuildError> {
+    fn new(adhoc: &'a Adhoc, nodes: &'a [NodeId], seed: u64) -> Result<Self, BuildError> {
         let wrong = |bad: driftway_radio::ParameterError| BuildError(bad.to_string());
         let radio = adhoc.radio.config();
         let propagation = Propagation::new(&radio, nodes.len() as u32, seed).map_err(wrong)?;
         let positions = Positions::new(adhoc.mobility(seed).map_err(wrong)?, propagation.reach());
-        Ok(Self { adhoc, nodes, seed, positions, propagation })
+        Ok(Self { adhoc, nodes: nodes.as_ref(), seed, positions, propagation })
     }
 }
 
@@ -155,21 +160,22 @@ fn add_air(
     };
     let retry = retry_config(adhoc);
     if is_promiscuous || retry.as_ref().is_some_and(LinkRetryConfig::monitors_neighbours) {
-        (0..nodes.len() as u32).for_each(|station| mac.set_promiscuous(station));
+        nodes.keys().for_each(|station| mac.set_promiscuous(station));
     }
     let queue = queue_config(adhoc, mac.service_time(TYPICAL_PACKET_BYTES));
-    let (number, first) = (medium.airs.len(), medium.radios.len());
-    let radio = |(station, node): (u32, &usize)| Radio {
+    let id = medium.airs.next_key();
+    let first = medium.radios.len();
+    let radio = |(station, node): (StationId, &NodeId)| Radio {
         node: *node,
-        air: number,
+        air: id,
         station,
-        queue: AdhocQueue::new(queue, seed, u64::from(station)),
+        queue: AdhocQueue::new(queue, seed, u64::from(station.number())),
         queue_arrivals: VecDeque::new(),
         stack_delay,
         arp: match &adhoc.arp {
             driftway_scenario::Arp::Off => None,
             driftway_scenario::Arp::On(keys) => {
-                let hardware = HardwareAddr::of_node(*node as u32);
+                let hardware = HardwareAddr::of_node(*node);
                 Some(Arp::new(keys.config(), address(*node), hardware))
             }
         },
@@ -178,9 +184,9 @@ fn add_air(
         down_count: 0,
         heard: BTreeMap::new(),
     };
-    medium.radios.extend((0..).zip(nodes).map(radio));
-    let radios = (first..medium.radios.len()).collect();
-    medium.airs.push(Air::new(mac, radios, nodes.iter().map(|node| *node as u32).collect()));
+    medium.radios.extend(nodes.iter_enumerated().map(radio));
+    let radios = (first..medium.radios.len()).map(RadioId::from).collect();
+    medium.airs.push(Air::new(mac, radios, nodes.to_vec()));
     Ok(())
 }
 
@@ -225,7 +231,7 @@ fn queue_config(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
 /// The routing protocol of every node.
 fn node_routing(
     adhoc: &Adhoc,
-    nodes: &[usize],
+    nodes: &[NodeId],
     pairs: &[(u32, u32)],
     airs: &[AirStations<'_>],
     seed: u64,
@@ -235,12 +241,16 @@ fn node_routing(
     match &adhoc.routing {
         driftway_scenario::Routing::Aodv(aodv) => {
             let config = aodv.config();
-            let one = |n: usize| Routing::Aodv(Aodv::new(config, address(n), seed, n as u64));
+            let one = |node: NodeId| {
+                Routing::Aodv(Aodv::new(config, address(node), seed, node.number().into()))
+            };
             nodes.map(one).collect()
         }
         driftway_scenario::Routing::Dsr(dsr) => {
             let config = dsr.config();
-            let one = |n: usize| Routing::Dsr(Dsr::new(config, address(n), seed, n as u64));
+            let one = |node: NodeId| {
+                Routing::Dsr(Dsr::new(config, address(node), seed, node.number().into()))
+            };
             nodes.map(one).collect()
         }
         driftway_scenario::Routing::Static(keys) => {
@@ -257,28 +267,28 @@ fn node_routing(
 /// The shortest paths over the air between the initial positions of nodes, as far as pairs of these, by
 /// their indices, need them: for each node the next hops by destination.
 fn shortest_path_tables(
-    nodes: &[usize],
+    nodes: &[NodeId],
     pairs: &[(u32, u32)],
     airs: &[AirStations<'_>],
 ) -> Vec<Vec<(Ipv4Addr, Ipv4Addr)>> {
     let mut tables = vec![Vec::new(); nodes.len()];
-    let mut near: Vec<NodeInRange> = Vec::new();
+    let mut near: Vec<StationInRange> = Vec::new();
     let mut positions: Vec<Positions> = airs.iter().map(|air| air.positions.clone()).collect();
-    let index_of = |node: usize| nodes.iter().position(|other| *other == node);
+    let index_of = |node: NodeId| nodes.iter().position(|other| *other == node);
     shortest_paths(
         nodes.len() as u32,
         |index, list| {
             for (air, positions) in airs.iter().zip(&mut positions) {
-                let own = air.nodes.iter().position(|node| *node == nodes[index as usize]);
-                let Some(station) = own.map(|station| station as u32) else { continue };
+                let own = |node: &NodeId| *node == nodes[index as usize];
+                let Some(station) = air.nodes.position(own) else { continue };
                 near.clear();
-                positions.nodes_in_range(Instant::ZERO, station, &mut near);
+                positions.stations_in_range(Instant::ZERO, station, &mut near);
                 let decode = near.iter().filter(|hearer| {
-                    let (other, distance) = (hearer.node, hearer.distance_squared);
+                    let (other, distance) = (hearer.station, hearer.distance_squared);
                     air.propagation.initial_power_between(station, other, distance)
                         >= air.propagation.receive_power()
                 });
-                let hearers = decode.filter_map(|hearer| index_of(air.nodes[hearer.node as usize]));
+                let hearers = decode.filter_map(|hearer| index_of(air.nodes[hearer.station]));
                 list.extend(hearers.map(|index| index as u32));
             }
         },

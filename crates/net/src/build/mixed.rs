@@ -6,8 +6,10 @@
 //! heard from it last, at first to the one with the fewest wires in between, of equal ones the first;
 //! with static routes always to that.
 
+use driftway_base::{LinkId, NodeId};
 use driftway_route::feedback::{Feedback, IcmpConfig, SchemeConfig};
 use driftway_scenario::{Adhoc, Air, Mixed, Scenario, WireRoutes};
+use typed_index_collections::{TiSlice, TiVec};
 
 use super::adhoc::{AirParts, build_medium, feedback_schemes, route_prober};
 use super::error::BuildError;
@@ -26,21 +28,21 @@ use crate::wired::topology::{Topology, WiredRoutes};
 pub fn build(
     mixed: &Mixed,
     scenario: &Scenario,
-    pairs: &[(u32, u32)],
+    pairs: &[(NodeId, NodeId)],
     seeds: Seeds,
 ) -> Result<Parts, BuildError> {
     let count = mixed.nodes.len();
-    let ends = |between: [u32; 2]| between.map(|node| node as usize);
-    let endpoints: Vec<[usize; 2]> = mixed.wires.iter().map(|wire| ends(wire.between)).collect();
-    let links: Vec<_> = mixed.wires.iter().map(|wire| wire.link.clone()).collect();
-    let radios = mixed.radio_nodes().into_iter().map(|node| node as usize);
+    let ends = mixed.wires.iter().map(|wire| wire.between.map(NodeId::new));
+    let endpoints: TiVec<LinkId, [NodeId; 2]> = ends.collect();
+    let links: TiVec<LinkId, _> = mixed.wires.iter().map(|wire| wire.link.clone()).collect();
+    let radios = mixed.radio_nodes().into_iter().map(NodeId::new);
     let plan = Wiring::new(&mixed.wire_routes(), count, &endpoints, radios.collect());
-    let nodes = (0..count).map(|node| Node::wired(Feedback::new(address(node), &wired_schemes())));
+    let wired = |node| Node::wired(Feedback::new(address(NodeId::from(node)), &wired_schemes()));
     let mut parts = Parts {
         topology: Topology::new(count, endpoints, WiredRoutes::Table(plan.routes())),
         wires: build_wires(&links, seeds.network),
         medium: Medium::none(),
-        nodes: nodes.collect(),
+        nodes: (0..count).map(wired).collect(),
         faults: Faults::new(active_faults(&FaultPlan {
             faults: &mixed.faults,
             hops: &links,
@@ -49,16 +51,16 @@ pub fn build(
         })),
         gateways: GatewayRoles {
             choice: None,
-            splitting: mixed.splitting_gateway().map(|gateway| gateway.node as usize),
+            splitting: mixed.splitting_gateway().map(|gateway| NodeId::new(gateway.node)),
         },
     };
     if let Some(first) = mixed.airs.first() {
-        let stations = pairs.iter().filter_map(|(from, to)| plan.stations(*from, *to));
-        let stations: Vec<_> = stations.collect();
-        let nodes_of = |air: &Air| air.radios.iter().map(|node| *node as usize).collect();
+        let pairs = pairs.iter().filter_map(|(from, to)| plan.radio_pair(*from, *to));
+        let pairs: Vec<_> = pairs.collect();
+        let nodes_of = |air: &Air| air.radios.iter().map(|node| NodeId::new(*node)).collect();
         let airs = mixed.airs.iter().map(|air| (&air.adhoc, nodes_of(air)));
-        let airs: Vec<(&Adhoc, Vec<usize>)> = airs.collect();
-        let built = build_medium(&airs, &plan.radios, &stations, seeds.network)?;
+        let airs: Vec<(&Adhoc, Vec<NodeId>)> = airs.collect();
+        let built = build_medium(&airs, &plan.radios, &pairs, seeds.network)?;
         plan.add_air(&mut parts, built, &first.adhoc);
     }
     Ok(parts)
@@ -75,60 +77,60 @@ fn wired_schemes() -> [SchemeConfig; 1] {
 struct Wiring {
     table: RouteTable,
     /// The nodes with radios.
-    radios: Vec<usize>,
+    radios: Vec<NodeId>,
     /// The gateway over which each node reaches the air at first: itself, if it has a radio.
-    gateways: Vec<Option<usize>>,
+    gateways: TiVec<NodeId, Option<NodeId>>,
     /// All gateways of each node, the nearest first.
-    ranked: Vec<Vec<usize>>,
+    ranked: TiVec<NodeId, Vec<NodeId>>,
 }
 
 impl Wiring {
     fn new(
         routes: &WireRoutes,
         nodes: usize,
-        endpoints: &[[usize; 2]],
-        radios: Vec<usize>,
+        endpoints: &TiSlice<LinkId, [NodeId; 2]>,
+        radios: Vec<NodeId>,
     ) -> Self {
         let table = RouteTable::new(routes, endpoints, nodes);
-        let rank = |node: usize| {
-            let distances = radios
-                .iter()
-                .filter_map(|gateway| Some((routes.length(node, *gateway)?, *gateway)));
+        let rank = |node: NodeId| {
+            let distances = radios.iter().filter_map(|gateway| {
+                Some((routes.length(node.index(), gateway.index())?, *gateway))
+            });
             let mut distances: Vec<_> = distances.collect();
             distances.sort_unstable();
             distances.into_iter().map(|(_, gateway)| gateway).collect()
         };
-        let ranked: Vec<Vec<usize>> = (0..nodes).map(rank).collect();
+        let ranked: TiVec<NodeId, Vec<NodeId>> = (0..nodes).map(NodeId::from).map(rank).collect();
         let gateways = ranked.iter().map(|gateways| gateways.first().copied()).collect();
         Self { table, radios, gateways, ranked }
     }
 
     /// The choice of gateways; `None` if no node has one.
     fn choice(&self) -> Option<Gateways> {
-        let nodes = self.ranked.len();
-        let joins = |node: usize| {
-            let joined = |other: &usize| self.table.next_link(node, *other).is_some();
-            (0..node).find(joined).unwrap_or(node)
+        let joins = |node: NodeId| {
+            let joined = |other: &NodeId| self.table.next_link(node, *other).is_some();
+            self.ranked.keys().take(node.index()).find(joined).unwrap_or(node)
         };
-        let of_node = self.ranked.iter().cloned().enumerate();
+        let of_node =
+            self.ranked.iter_enumerated().map(|(node, gateways)| (node, gateways.clone()));
         let of_node = of_node.filter(|(node, _)| !self.has_radio(*node)).collect();
-        let gateways = Gateways::new((0..nodes).map(joins).collect(), of_node);
+        let gateways = Gateways::new(self.ranked.keys().map(joins).collect(), of_node);
         gateways.has_choice().then_some(gateways)
     }
 
-    fn has_radio(&self, node: usize) -> bool {
+    fn has_radio(&self, node: NodeId) -> bool {
         self.radios.contains(&node)
     }
 
     /// The routes over wires: the shortest, and to the nearest gateway for what wires do not reach.
     fn routes(&self) -> RouteTable {
         let mut routes = self.table.clone();
-        for (node, gateway) in self.gateways.iter().enumerate() {
+        for (node, gateway) in self.gateways.iter_enumerated() {
             let Some(gateway) = gateway.filter(|gateway| *gateway != node) else { continue };
             if self.has_radio(node) {
                 continue;
             }
-            for destination in (0..self.gateways.len()).filter(|other| *other != node) {
+            for destination in self.gateways.keys().filter(|other| *other != node) {
                 if self.table.next_link(node, destination).is_none() {
                     routes.set_via(node, destination, gateway);
                 }
@@ -137,31 +139,30 @@ impl Wiring {
         routes
     }
 
-    /// The stations between which packets of a flow go over the air; `None`: they do not.
-    fn stations(&self, from: u32, to: u32) -> Option<(u32, u32)> {
-        let (from, to) = (from as usize, to as usize);
+    /// Returns the nodes with radios, by their indices, between which packets of a flow go over the air; `None`:
+    /// they do not.
+    fn radio_pair(&self, from: NodeId, to: NodeId) -> Option<(u32, u32)> {
         if self.table.next_link(from, to).is_some() {
             return None;
         }
-        let station = |node: usize| {
+        let index = |node: NodeId| {
             let gateway = (*self.gateways.get(node)?)?;
             self.radios.iter().position(|radio| *radio == gateway)
         };
-        let (from, to) = (station(from)?, station(to)?);
+        let (from, to) = (index(from)?, index(to)?);
         (from != to).then_some((from as u32, to as u32))
     }
 
     /// The wired nodes for which a gateway answers.
-    fn behind(&self, gateway: usize) -> impl Iterator<Item = usize> + '_ {
-        let nodes = (0..self.gateways.len()).filter(|node| !self.has_radio(*node));
+    fn behind(&self, gateway: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let nodes = self.gateways.keys().filter(|node| !self.has_radio(*node));
         nodes.filter(move |node| self.table.next_link(gateway, *node).is_some())
     }
 
     fn add_air(&self, parts: &mut Parts, mut air: AirParts, adhoc: &Adhoc) {
-        for station in 0..air.routing.len() {
-            let gateway = self.radios[station];
+        for (index, gateway) in self.radios.iter().copied().enumerate() {
             for external in self.behind(gateway).map(address) {
-                air.routing[station].add_external(external);
+                air.routing[index].add_external(external);
                 // Static routes to the gateway lead to what is behind it, if it is the nearest.
                 let nearest = self.gateways
                     [crate::addresses::node_at(external, self.gateways.len()).unwrap_or(gateway)];
@@ -176,14 +177,10 @@ impl Wiring {
             }
         }
         let schemes = feedback_schemes(adhoc);
-        for (station, routing) in air.routing.into_iter().enumerate() {
-            let node = self.radios[station];
-            parts.nodes[node] = Node {
-                routing: Some(routing),
-                radios: air.medium.radios_of(node),
-                route_prober: route_prober(adhoc),
-                ..Node::wired(Feedback::new(address(node), &schemes))
-            };
+        for (node, routing) in self.radios.iter().copied().zip(air.routing) {
+            let feedback = Feedback::new(address(node), &schemes);
+            let radios = air.medium.radios_of(node);
+            parts.nodes[node] = Node::with_radios(feedback, routing, radios, route_prober(adhoc));
         }
         parts.medium = air.medium;
         let is_static = matches!(adhoc.routing, driftway_scenario::Routing::Static(_));

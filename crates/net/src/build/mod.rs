@@ -6,6 +6,7 @@ mod mixed;
 mod path;
 mod seeds;
 
+use driftway_base::NodeId;
 use driftway_scenario::Scenario;
 
 use crate::network::Network;
@@ -20,7 +21,11 @@ impl Network {
     /// # Errors
     /// The scenario has not been checked.
     pub fn build(scenario: &Scenario, seed: u64, network_seed: u64) -> Result<Self, BuildError> {
-        let pairs: Vec<_> = scenario.flows.iter().map(|flow| (flow.from, flow.to)).collect();
+        let pairs: Vec<_> = scenario
+            .flows
+            .iter()
+            .map(|flow| (NodeId::new(flow.from), NodeId::new(flow.to)))
+            .collect();
         Self::build_between(scenario, &pairs, seed, network_seed)
     }
 
@@ -31,7 +36,7 @@ impl Network {
     /// The scenario has not been checked.
     pub fn build_between(
         scenario: &Scenario,
-        pairs: &[(u32, u32)],
+        pairs: &[(NodeId, NodeId)],
         seed: u64,
         network_seed: u64,
     ) -> Result<Self, BuildError> {

@@ -1,10 +1,12 @@
 //! A path: a chain of links with parallel routes.
 
+use driftway_base::{LinkId, NodeId};
 use driftway_link::PathLink;
 use driftway_route::feedback::{
     BufferConfig, Feedback, FlushTrigger, IcmpConfig, RfnConfig, SchemeConfig,
 };
 use driftway_scenario::{Link, Path, RouterBuffer, Time};
+use typed_index_collections::TiSlice;
 
 use super::seeds::Seeds;
 use crate::addresses::address;
@@ -20,7 +22,7 @@ use crate::wired::wires::Wires;
 pub fn build(path: &Path, duration: Time, seeds: Seeds) -> Parts {
     let ChainLinks { chain, endpoints, links } = Chain::build(path, seeds.network);
     let nodes = chain.nodes();
-    let hops = &links[..path.hops as usize];
+    let hops = &links[..LinkId::new(path.hops)];
     let plan = FaultPlan { faults: &path.faults, hops, duration, seed: seeds.faults };
     Parts {
         topology: Topology::new(nodes, endpoints, WiredRoutes::Chain(chain)),
@@ -33,9 +35,9 @@ pub fn build(path: &Path, duration: Time, seeds: Seeds) -> Parts {
 }
 
 /// The links of a scenario, numbered in this order.
-pub fn build_wires(links: &[Link], seed: u64) -> Wires {
-    let numbered = (0..).zip(links);
-    let built = numbered.map(|(number, link)| PathLink::new(link_config(link), seed, number));
+pub fn build_wires(links: &TiSlice<LinkId, Link>, seed: u64) -> Wires {
+    let built = links.iter_enumerated();
+    let built = built.map(|(id, link)| PathLink::new(link_config(link), seed, id));
     Wires::new(built.collect(), links.iter().map(|link| link.queue.source_quench).collect())
 }
 
@@ -54,13 +56,13 @@ fn feedback(path: &Path, nodes: usize) -> impl Iterator<Item = Feedback> {
         },
     });
     let schemes = [SchemeConfig::Icmp(icmp), SchemeConfig::Rfn(RfnConfig { rfn_lifetime, buffer })];
-    (0..nodes).map(move |node| Feedback::new(address(node), &schemes))
+    (0..nodes).map(move |node| Feedback::new(address(NodeId::from(node)), &schemes))
 }
 
 #[cfg(test)]
 mod test {
     use super::*;
-    use driftway_base::{Duration, Instant};
+    use driftway_base::{Duration, Instant, PacketId};
     use driftway_link::{Frame, QueuePosition, Side};
     use driftway_scenario::Scenario;
 
@@ -90,7 +92,7 @@ mod test {
         let driftway_scenario::Network::Path(path) = &scenario.network else { panic!("a path") };
         let parts = build(path, Time(Duration::from_secs(9)), Seeds { faults: 1, network: 1 });
         let serialised = parts.wires.links.into_iter().map(|mut link| {
-            let frame = Frame { id: 0, bytes: 1000, ecn_capable: false };
+            let frame = Frame { id: PacketId::new(0), bytes: 1000, ecn_capable: false };
             link.enqueue(Instant::ZERO, Side::A, frame, QueuePosition::Tail);
             link.next_timeout().unwrap().as_nanos() / 1_000_000
         });

@@ -1,7 +1,7 @@
 //! The ends of packets. Each ends in one place, which counts it, adds it to the digest, records the
 //! event, and informs the node's feedback.
 
-use driftway_base::DropReason;
+use driftway_base::{DropReason, NodeId, PacketId, RadioId};
 use driftway_route::feedback::{Scheme, UndeliverablePacket};
 use driftway_wire::{Packet, RoutedPacket};
 
@@ -9,52 +9,53 @@ use super::task::Task;
 use super::{Network, OPAQUE_STREAM, link_of};
 use crate::addresses::address;
 use crate::digest::DELIVERED;
+use crate::frame_body::FrameBody;
 use crate::interface::{Interface, LinkEnd, Outcome, Place};
 
 impl Network {
-    /// Ends a packet that has a handle, and returns it.
-    pub(super) fn end(&mut self, at: Place, id: u32, outcome: Outcome) -> Option<Packet> {
-        let is_recorded = self.recorder.records_ends();
-        let routed = if is_recorded { self.packets.get(id).copied() } else { None };
+    /// Ends what has a handle; returns a packet, but no message of ARP.
+    pub(super) fn end(&mut self, at: Place, id: PacketId, outcome: Outcome) -> Option<Packet> {
+        let place = self.place_number(at);
+        let body = self.packets.body(id)?;
+        if let Some(code) = digest_code(outcome) {
+            self.digest.add_body(self.now, place, code, body);
+        }
+        if self.recorder.records_ends() {
+            let body = *body;
+            self.record_end(at, &body, outcome);
+        }
         let packet = self.packets.end(id, outcome)?;
-        self.on_end(at, &packet, routed.as_ref(), outcome);
+        if let Outcome::Dropped(reason) = outcome {
+            self.report_drop(at, &packet, reason);
+        }
         Some(packet)
     }
 
     /// Ends a packet that a node's routing has yielded.
     pub(super) fn end_routed(&mut self, at: Place, packet: &RoutedPacket, outcome: Outcome) {
         self.packets.end_routed(packet, outcome);
-        self.on_end(at, &packet.packet, Some(packet), outcome);
+        if let Some(code) = digest_code(outcome) {
+            let place = self.place_number(at);
+            self.digest.add_packet(self.now, place, code, &packet.packet);
+        }
+        if self.recorder.records_ends() {
+            self.record_end(at, &FrameBody::Ip(*packet), outcome);
+        }
+        if let Outcome::Dropped(reason) = outcome {
+            self.report_drop(at, &packet.packet, reason);
+        }
     }
 
     /// Drops a packet that has a handle.
-    pub(super) fn drop(&mut self, at: Place, id: u32, reason: DropReason) -> Option<Packet> {
+    pub(super) fn drop(&mut self, at: Place, id: PacketId, reason: DropReason) -> Option<Packet> {
         self.end(at, id, Outcome::Dropped(reason))
     }
 
-    #[inline]
-    fn on_end(
-        &mut self,
-        at: Place,
-        packet: &Packet,
-        routed: Option<&RoutedPacket>,
-        outcome: Outcome,
-    ) {
-        let code = match outcome {
-            Outcome::PassedOn => return,
-            Outcome::Delivered => DELIVERED,
-            Outcome::Dropped(reason) => reason as u8,
-        };
-        let number = match at {
-            Place::Interface(Interface::Wire(end), _) => end.link,
-            _ => self.node_of(at),
-        };
-        self.digest.add_packet(self.now, number as u32, code, packet);
-        if let Some(routed) = routed {
-            self.record_end(at, routed, outcome);
-        }
-        if let Outcome::Dropped(reason) = outcome {
-            self.report_drop(at, packet, reason);
+    /// Returns the number of a place for the digest: a link's, or a node's.
+    fn place_number(&self, at: Place) -> u32 {
+        match at {
+            Place::Interface(Interface::Wire(end), _) => end.link.number(),
+            _ => self.node_of(at).number(),
         }
     }
 
@@ -98,8 +99,8 @@ impl Network {
 
     fn report_drop_at_radio(
         &mut self,
-        radio: usize,
-        to: Option<u32>,
+        radio: RadioId,
+        to: Option<NodeId>,
         packet: &Packet,
         reason: DropReason,
     ) {
@@ -119,7 +120,7 @@ impl Network {
     }
 
     /// Returns the node at which a packet ends; of a wire, the node at the sending end.
-    pub(super) fn node_of(&self, at: Place) -> usize {
+    pub(super) fn node_of(&self, at: Place) -> NodeId {
         match at {
             Place::Node(node) | Place::Routing(node) => node,
             Place::Interface(interface, _) => self.node_of_interface(interface),
@@ -127,11 +128,20 @@ impl Network {
     }
 
     /// Returns the node of an interface.
-    pub(super) fn node_of_interface(&self, interface: Interface) -> usize {
+    pub(super) fn node_of_interface(&self, interface: Interface) -> NodeId {
         match interface {
             Interface::Wire(end) => self.topology.node_of(end),
             Interface::Radio(radio) => self.medium.radios[radio].node,
         }
+    }
+}
+
+/// Returns the code of an outcome in the digest; `None`: it is not added.
+const fn digest_code(outcome: Outcome) -> Option<u8> {
+    match outcome {
+        Outcome::PassedOn => None,
+        Outcome::Delivered => Some(DELIVERED),
+        Outcome::Dropped(reason) => Some(reason as u8),
     }
 }
 

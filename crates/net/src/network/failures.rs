@@ -1,11 +1,10 @@
 //! Packets that a link layer, or ARP, failed to send to a neighbour.
 
-use driftway_base::DropReason;
+use driftway_base::{DropReason, NodeId, PacketId, RadioId};
 use driftway_link::QueuePosition;
 use driftway_radio::FailReason;
 use driftway_route::feedback::Scheme;
 
-use super::resolution::is_arp;
 use super::task::Task;
 use super::{Network, Node, link_of};
 use crate::addresses::address;
@@ -18,18 +17,17 @@ impl Network {
     /// the neighbour.
     pub(super) fn on_link_failure(
         &mut self,
-        radio: usize,
-        id: u32,
-        to: u32,
+        radio: RadioId,
+        id: PacketId,
+        to: NodeId,
         reason: Option<FailReason>,
     ) {
         let node = self.medium.radios[radio].node;
-        let Some(packet) = self.packets.get(id).copied() else { return };
-        if is_arp(&packet) {
+        let Some(packet) = self.packets.get(id).copied() else {
             let at = Place::Interface(Interface::Radio(radio), Some(to));
             self.drop(at, id, DropReason::Arp);
             return self.transmit_next(radio);
-        }
+        };
         let in_range = self.in_range(node, to);
         let air = self.medium.radios[radio].air;
         let attempts =
@@ -48,7 +46,7 @@ impl Network {
     }
 
     /// Passes a packet that was not sent, and those queued for the same neighbour, to routing.
-    pub(super) fn fail_link(&mut self, radio: usize, id: u32, to: u32) {
+    pub(super) fn fail_link(&mut self, radio: RadioId, id: PacketId, to: NodeId) {
         let node = self.medium.radios[radio].node;
         let Some(packet) = self.packets.take(id) else { return };
         let now = self.now;
@@ -62,11 +60,10 @@ impl Network {
         let mut queued = || {
             loop {
                 let item = queue.dequeue_for(to)?;
-                if packets.get(item.id).is_some_and(|packet| is_arp(packet)) {
+                let Some(packet) = packets.take(item.id) else {
                     messages.push(item.id);
                     continue;
-                }
-                let packet = packets.take(item.id)?;
+                };
                 if !packet.is_control() {
                     affected.push(packet.packet);
                 }
@@ -74,7 +71,7 @@ impl Network {
             }
         };
         if let Some(routing) = routing {
-            routing.on_link_failure(now, address(to as usize), packet, &mut queued);
+            routing.on_link_failure(now, address(to), packet, &mut queued);
         }
         let link = link_of(node, to);
         feedback.on_link_failure(now, link, &affected);
@@ -90,13 +87,13 @@ impl Network {
         self.work.tasks.push(Task::DrainRouting { node, place: QueuePosition::Tail });
     }
 
-    pub(super) fn end_link_failure(&mut self, node: usize) {
+    pub(super) fn end_link_failure(&mut self, node: NodeId) {
         self.failed_link = None;
         self.nodes[node].feedback.on_link_failure_end(self.now);
         self.work.tasks.push(Task::DrainFeedback { node });
     }
 
-    pub(super) fn after_failure(&mut self, radio: usize) {
+    pub(super) fn after_failure(&mut self, radio: RadioId) {
         self.recorder.failed_send = None;
         self.transmit_next(radio);
     }

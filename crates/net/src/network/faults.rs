@@ -1,12 +1,12 @@
 //! The effects of faults, and packets that a cut link does not carry.
 
-use driftway_base::{DropReason, Signal, SignalKind};
+use driftway_base::{DropReason, LinkId, NodeId, PacketId, Signal, SignalKind};
 use driftway_link::QueuePosition;
 use driftway_route::feedback::{SchemeName, UndeliverablePacket};
 use driftway_scenario::{FaultKind, PartitionSignal};
 use driftway_wire::Packet;
 
-use super::schedule::Timer;
+use super::schedule::TimerId;
 use super::task::Task;
 use super::{Network, OPAQUE_STREAM};
 use crate::event::Event;
@@ -14,14 +14,14 @@ use crate::interface::{Interface, LinkEnd, Place};
 use crate::wired::faults::{FaultAction, PartitionNotification};
 
 impl Network {
-    pub(super) fn schedule_fault(&mut self, number: usize) {
+    pub(super) fn schedule_fault(&mut self, number: u32) {
         if let Some(at) = self.faults.next_instant(number) {
-            self.schedule.schedule(Timer::Fault(number), at);
+            self.schedule.schedule(TimerId::Fault(number), at);
         }
     }
 
     /// Handles the wake-up of a fault.
-    pub(super) fn on_fault(&mut self, number: usize) {
+    pub(super) fn on_fault(&mut self, number: u32) {
         let planned = self.faults.fire(number, self.now);
         self.add_planned_actions(planned);
         self.schedule_fault(number);
@@ -90,7 +90,7 @@ impl Network {
                 self.report_fault(kind, link, begins);
             }
             FaultAction::RadioDown { node, drops_queue, signals } => {
-                self.report(kind, node, true);
+                self.report(kind, node.number(), true);
                 let was_on = self.has_radio_on(node);
                 self.switch_radios_off(node, drops_queue);
                 if signals && was_on {
@@ -98,7 +98,7 @@ impl Network {
                 }
             }
             FaultAction::RadioUp { node, signals } => {
-                self.report(kind, node, false);
+                self.report(kind, node.number(), false);
                 self.switch_radios_on(node);
                 if signals && self.has_radio_on(node) {
                     self.signal_radio(node, SignalKind::LinkUp);
@@ -113,31 +113,31 @@ impl Network {
     }
 
     /// Applies the changes that follow the end of a link's cut.
-    pub(super) fn after_heal(&mut self, link: usize) {
+    pub(super) fn after_heal(&mut self, link: LinkId) {
         let planned = self.faults.on_healed(link);
         self.add_planned_actions(planned);
     }
 
-    fn report_fault(&mut self, kind: FaultKind, link: usize, begins: bool) {
-        self.report(kind, link + 1, begins);
+    fn report_fault(&mut self, kind: FaultKind, link: LinkId, begins: bool) {
+        self.report(kind, link.number() + 1, begins);
     }
 
-    fn report(&mut self, kind: FaultKind, place: usize, begins: bool) {
-        self.recorder.push(Event::Fault { kind, place: place as u32, begins });
+    fn report(&mut self, kind: FaultKind, place: u32, begins: bool) {
+        self.recorder.push(Event::Fault { kind, place, begins });
     }
 
-    fn has_radio_on(&self, node: usize) -> bool {
+    fn has_radio_on(&self, node: NodeId) -> bool {
         self.nodes[node].radios.iter().any(|radio| self.medium.is_on(*radio))
     }
 
     /// Signals a change of its radio to a node's host.
-    fn signal_radio(&mut self, node: usize, kind: SignalKind) {
+    fn signal_radio(&mut self, node: NodeId, kind: SignalKind) {
         self.work.signal(node, Signal::new(kind));
     }
 
     /// Switches the radios of a node off. What the node sends over the air waits in their queues, or
     /// is dropped if `drops_queue` is set.
-    fn switch_radios_off(&mut self, node: usize, drops_queue: bool) {
+    fn switch_radios_off(&mut self, node: NodeId, drops_queue: bool) {
         for n in 0..self.nodes[node].radios.len() {
             let radio = self.nodes[node].radios[n];
             let of = &mut self.medium.radios[radio];
@@ -156,7 +156,7 @@ impl Network {
         }
     }
 
-    fn switch_radios_on(&mut self, node: usize) {
+    fn switch_radios_on(&mut self, node: NodeId) {
         for n in 0..self.nodes[node].radios.len() {
             let radio = self.nodes[node].radios[n];
             let of = &mut self.medium.radios[radio];
@@ -179,7 +179,12 @@ impl Network {
     }
 
     /// Handles a packet for a link that is cut: its router may send a notification.
-    pub(super) fn on_packet_refused(&mut self, link_end: LinkEnd, id: u32, place: QueuePosition) {
+    pub(super) fn on_packet_refused(
+        &mut self,
+        link_end: LinkEnd,
+        id: PacketId,
+        place: QueuePosition,
+    ) {
         let link = link_end.link;
         let notification = self.faults.draw_notification(link);
         let node = self.topology.node_of(link_end);

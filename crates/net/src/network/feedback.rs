@@ -1,7 +1,7 @@
 //! Route failure feedback: the messages that a node sends about packets that it could not deliver, and
 //! the reports of its routing about routes of its own host.
 
-use driftway_base::{DropReason, FailedLink, Ipv4Addr, Signal, SignalDetails, SignalKind};
+use driftway_base::{DropReason, FailedLink, Ipv4Addr, NodeId, Signal, SignalDetails, SignalKind};
 use driftway_link::QueuePosition;
 use driftway_route::feedback::{FeedbackOutput, NextHop, Scheme, UndeliverablePacket};
 use driftway_wire::Packet;
@@ -16,7 +16,7 @@ impl Network {
     /// destination any more. `link`: the failed link, if that is the reason.
     pub(super) fn on_packet_given_up(
         &mut self,
-        node: usize,
+        node: NodeId,
         packet: &Packet,
         reason: DropReason,
         link: Option<FailedLink>,
@@ -28,7 +28,7 @@ impl Network {
         let next_hop = self.feedback_next_hop(to).filter(|_| reason.is_route_failure());
         let neighbour = link.and_then(|link| node_at(link.to, self.nodes.len()));
         self.nodes[node].last_report_was_false =
-            neighbour.is_some_and(|to| self.in_range(node, to as u32));
+            neighbour.is_some_and(|to| self.in_range(node, to));
         let feedback = &mut self.nodes[node].feedback;
         if let Some(next_hop) = next_hop {
             let failed = link.unwrap_or(FailedLink { from: address(node), to });
@@ -43,7 +43,7 @@ impl Network {
 
     /// Handles the output of a node's feedback: sends its messages, passes its signals to the host,
     /// and forwards the packets that it releases.
-    pub(super) fn drain_feedback(&mut self, node: usize) {
+    pub(super) fn drain_feedback(&mut self, node: NodeId) {
         while let Some(output) = self.nodes[node].feedback.poll() {
             match output {
                 FeedbackOutput::Transmit(message) => {
@@ -72,29 +72,29 @@ impl Network {
     }
 
     /// Handles the loss of a node's route to a destination of its host.
-    pub(super) fn on_route_lost(&mut self, node: usize, to: Ipv4Addr) {
+    pub(super) fn on_route_lost(&mut self, node: NodeId, to: Ipv4Addr) {
         self.nodes[node].feedback.on_route_lost(self.now, to);
         self.work.tasks.push(Task::DrainFeedback { node });
     }
 
     /// Handles the start of a route discovery for a destination of a node's host.
-    pub(super) fn on_discovery_started(&mut self, node: usize, to: Ipv4Addr) {
+    pub(super) fn on_discovery_started(&mut self, node: NodeId, to: Ipv4Addr) {
         self.nodes[node].feedback.on_discovery_started(self.now, to);
         self.work.tasks.push(Task::SignalDiscovery { node, to });
         self.work.tasks.push(Task::DrainFeedback { node });
     }
 
-    pub(super) fn signal_discovery(&mut self, node: usize, to: Ipv4Addr) {
+    pub(super) fn signal_discovery(&mut self, node: NodeId, to: Ipv4Addr) {
         self.signal_destination(node, to, SignalKind::RouteDiscovery);
     }
 
     /// Handles a new route to a destination of a node's host.
-    pub(super) fn on_route_found(&mut self, node: usize, to: Ipv4Addr) {
+    pub(super) fn on_route_found(&mut self, node: NodeId, to: Ipv4Addr) {
         self.work.tasks.push(Task::RestoreRoute { node, to });
         self.on_peer_found(node, to);
     }
 
-    pub(super) fn restore_route(&mut self, node: usize, to: Ipv4Addr) {
+    pub(super) fn restore_route(&mut self, node: NodeId, to: Ipv4Addr) {
         let next_hop = self.feedback_next_hop(to);
         let feedback = &mut self.nodes[node].feedback;
         feedback.on_route_found(self.now, to);
@@ -105,7 +105,7 @@ impl Network {
     }
 
     /// Passes a signal about a destination to a node's host.
-    pub(super) fn signal_destination(&mut self, node: usize, to: Ipv4Addr, kind: SignalKind) {
+    pub(super) fn signal_destination(&mut self, node: NodeId, to: Ipv4Addr, kind: SignalKind) {
         let details = SignalDetails { destination: Some(to), ..SignalDetails::default() };
         self.work.signal(node, Signal { kind, details });
     }
@@ -114,7 +114,7 @@ impl Network {
     /// most one. Numbers of wires are even and odd numbers below twice the number of links.
     fn feedback_next_hop(&self, to: Ipv4Addr) -> Option<NextHop> {
         node_at(to, self.nodes.len())
-            .map(|node| NextHop((2 * self.wires.links.len() + node) as u32))
+            .map(|node| NextHop((2 * self.wires.links.len() + node.index()) as u32))
     }
 }
 
@@ -151,11 +151,11 @@ mod test {
         );
         let scenario = Scenario::parse("three.toml", &text, &[]).unwrap();
         let mut network = Network::build(&scenario, 1, 1).unwrap();
-        (0..count).for_each(|_| network.on_packet_given_up(1, packet, reason, None));
+        (0..count).for_each(|_| network.on_packet_given_up(NodeId::new(1), packet, reason, None));
         while let Some(task) = network.work.tasks.pop() {
             network.run_task(task);
         }
-        let routing = network.nodes[1].routing.as_mut().unwrap();
+        let routing = network.nodes[NodeId::new(1)].routing.as_mut().unwrap();
         let outputs = std::iter::from_fn(|| routing.poll(Instant::ZERO));
         let messages = outputs.map(|output| {
             let driftway_route::Output::Transmit { packet: answer, .. } = output else {
@@ -178,7 +178,7 @@ mod test {
     }
 
     fn packet(body: Body) -> Packet {
-        Packet { ip: IpHeader::new(address(0), address(2)), body }
+        Packet { ip: IpHeader::new(address(NodeId::new(0)), address(NodeId::new(2))), body }
     }
 
     fn datagram() -> Packet {
@@ -215,8 +215,8 @@ mod test {
     /// RFC 1122 §3.2.2.
     #[test]
     fn icmp_errors_and_control_packets_cause_no_message() {
-        let link = FailedLink { from: address(1), to: address(2) };
-        let error = Packet::icmp_error(address(0), &datagram(), |quoted| {
+        let link = FailedLink { from: address(NodeId::new(1)), to: address(NodeId::new(2)) };
+        let error = Packet::icmp_error(address(NodeId::new(0)), &datagram(), |quoted| {
             IcmpMessage::RouteFailed { link, quoted }
         });
         let error = Packet { ip: datagram().ip, ..error.unwrap() };

@@ -1,6 +1,7 @@
 //! Interception: packets of split connections at their gateway.
 
 use driftway_base::Ipv4Addr;
+use driftway_base::{NodeId, PacketId};
 use driftway_wire::{Body, Packet};
 
 use super::Network;
@@ -13,7 +14,7 @@ const PROTOCOL_TCP: u8 = 6;
 impl Network {
     /// Returns true if a packet belongs to a connection that a gateway splits: a TCP segment between the
     /// air and the wires, or an ICMP error that quotes one.
-    pub(super) fn intercepts(&self, node: usize, packet: &Packet) -> bool {
+    pub(super) fn intercepts(&self, node: NodeId, packet: &Packet) -> bool {
         match &packet.body {
             Body::Tcp(_) => self.joins_sides(node, packet.ip.source, packet.ip.destination),
             Body::Icmp(message) => message.quoted().is_some_and(|quoted| {
@@ -26,20 +27,20 @@ impl Network {
     }
 
     /// Returns true if a packet in transit belongs to a connection that a gateway splits.
-    pub(super) fn intercepts_handle(&mut self, node: usize, id: u32) -> bool {
+    pub(super) fn intercepts_handle(&mut self, node: NodeId, id: PacketId) -> bool {
         let packet = self.packets.get(id).map(|routed| routed.packet);
         packet.is_some_and(|packet| self.intercepts(node, &packet))
     }
 
     /// Returns true if a gateway reaches one address over the air and the other one over wires.
-    fn joins_sides(&self, node: usize, one: Ipv4Addr, other: Ipv4Addr) -> bool {
+    fn joins_sides(&self, node: NodeId, one: Ipv4Addr, other: Ipv4Addr) -> bool {
         let own = address(node);
         one != own && other != own && self.uses_air(node, one) != self.uses_air(node, other)
     }
 
     /// Reports an error of the gateway's own node about a packet that the gateway has sent in the name of
     /// another: it is not sent to that other one.
-    pub(super) fn report_to_gateway(&mut self, node: usize, message: &Packet) {
+    pub(super) fn report_to_gateway(&mut self, node: NodeId, message: &Packet) {
         let from_air = self.uses_air(node, message.ip.source);
         self.work.outputs.push_back(Output::Intercepted { node, from_air, packet: *message });
     }

@@ -1,7 +1,7 @@
 //! Received signal powers of neighbours, and the signals about its own links that a host gets: a
 //! neighbour's signal is fading, the neighbour is lost, or it is reachable again.
 
-use driftway_base::{Ipv4Addr, ReceivedPower, Signal, SignalDetails, SignalKind};
+use driftway_base::{Ipv4Addr, NodeId, ReceivedPower, Signal, SignalDetails, SignalKind};
 
 use super::{Network, link_of};
 use crate::addresses::address;
@@ -11,31 +11,31 @@ use crate::output::Output;
 impl Network {
     /// Records a frame that a node received from a neighbour.
     #[inline]
-    pub(super) fn on_neighbour_heard(&mut self, node: usize, from: u32) {
+    pub(super) fn on_neighbour_heard(&mut self, node: NodeId, from: NodeId) {
         if self.medium.neighbour_signals.is_some() {
             self.record_signal(node, from);
         }
     }
 
-    fn record_signal(&mut self, node: usize, from: u32) {
-        let power = self.receive_power(from as usize, node as u32);
+    fn record_signal(&mut self, node: NodeId, from: NodeId) {
+        let power = self.receive_power(from, node);
         let Some(powers) = &mut self.medium.neighbour_signals else { return };
-        powers.on_signal(self.now, node as u32, from, power);
-        let Some(power) = powers.received_power(node as u32, from) else { return };
+        powers.on_signal(self.now, node, from, power);
+        let Some(power) = powers.received_power(node, from) else { return };
         let heard = &mut self.nodes[node];
         if let Some(routing) = &mut heard.routing {
-            routing.on_received_power(address(from as usize), power);
+            routing.on_received_power(address(from), power);
         }
         for radio in &heard.radios {
             if let Some(retry) = &mut self.medium.radios[*radio].link_retry {
-                retry.on_heard(address(from as usize), power);
+                retry.on_heard(address(from), power);
             }
         }
         self.on_next_hop_heard(node, from, power);
     }
 
     /// Signals to a node's host that a next hop is reachable, or that its signal is fading.
-    fn on_next_hop_heard(&mut self, node: usize, from: u32, power: ReceivedPower) {
+    fn on_next_hop_heard(&mut self, node: NodeId, from: NodeId, power: ReceivedPower) {
         let Some(monitor) = &mut self.medium.link_monitor else { return };
         let (within, lifetime) = (monitor.lead, power.expected_lifetime());
         let ends_in = |span| lifetime.is_some_and(|lifetime| lifetime <= span);
@@ -59,7 +59,7 @@ impl Network {
     }
 
     /// Signals to a node's host that a next hop was reached by a frame.
-    pub(super) fn on_neighbour_reached(&mut self, node: usize, neighbour: u32) {
+    pub(super) fn on_neighbour_reached(&mut self, node: NodeId, neighbour: NodeId) {
         let Some(monitor) = &mut self.medium.link_monitor else { return };
         let changed = monitor.update_state(node, neighbour, |link| match link {
             LinkState::Down => LinkState::Up,
@@ -71,7 +71,7 @@ impl Network {
     }
 
     /// Signals to a node's host that the link to a neighbour has failed.
-    pub(super) fn on_neighbour_lost(&mut self, node: usize, neighbour: u32) {
+    pub(super) fn on_neighbour_lost(&mut self, node: NodeId, neighbour: NodeId) {
         let Some(monitor) = &mut self.medium.link_monitor else { return };
         for (to, _) in monitor.update_state(node, neighbour, |_| LinkState::Down) {
             self.signal_link_state(node, neighbour, to, SignalKind::LinkDown);
@@ -79,13 +79,19 @@ impl Network {
     }
 
     /// Records the next hop of a packet of a node's own host.
-    pub(super) fn on_host_packet_sent(&mut self, node: usize, to: Ipv4Addr, neighbour: u32) {
+    pub(super) fn on_host_packet_sent(&mut self, node: NodeId, to: Ipv4Addr, neighbour: NodeId) {
         if let Some(monitor) = &mut self.medium.link_monitor {
             monitor.on_sent(node, to, neighbour);
         }
     }
 
-    fn signal_link_state(&mut self, node: usize, neighbour: u32, to: Ipv4Addr, kind: SignalKind) {
+    fn signal_link_state(
+        &mut self,
+        node: NodeId,
+        neighbour: NodeId,
+        to: Ipv4Addr,
+        kind: SignalKind,
+    ) {
         let details = SignalDetails {
             destination: Some(to),
             failed_link: Some(link_of(node, neighbour)),

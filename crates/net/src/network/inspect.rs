@@ -1,13 +1,13 @@
 //! Inspection: what can be seen of a network without changing it.
 
-use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_base::{AirId, Duration, Instant, Ipv4Addr, LinkId, NodeId, StationId};
 use driftway_link::{PathLink, Side};
 use driftway_radio::dcf::Counters;
 use driftway_route::RouteStats;
 use driftway_route::feedback::{Feedback, Scheme};
+use typed_index_collections::TiSlice;
 
-use super::schedule::Timer;
-use super::{Air, Network, TimerCounts};
+use super::{Air, Network};
 use crate::addresses::{address, node_at};
 use crate::air::counters::RoutingCounters;
 use crate::digest::Digest;
@@ -26,35 +26,23 @@ impl Network {
     }
 
     /// Returns the node of an address, or the node in front of its network.
-    pub fn node_at(&self, address: Ipv4Addr) -> Option<usize> {
+    pub fn node_at(&self, address: Ipv4Addr) -> Option<NodeId> {
         self.topology.node_at(address)
     }
 
     /// Returns the last node of a path; the first is 0. `None` for other networks.
-    pub fn last_node(&self) -> Option<usize> {
+    pub fn last_node(&self) -> Option<NodeId> {
         self.topology.last_node()
     }
 
-    /// Returns true for the timer of an air, with which frames end.
-    #[inline]
-    pub fn is_of_air(&self, timer: u32) -> bool {
-        matches!(self.schedule.timer(timer), Timer::Air(_))
-    }
-
-    /// Returns the number of timers.
-    #[inline]
-    pub fn timer_counts(&self) -> TimerCounts {
-        self.schedule.timer_counts()
-    }
-
     /// Returns the links: of a path the hops of the chain first, then those of the parallel routes.
-    pub fn links(&self) -> &[PathLink] {
+    pub fn links(&self) -> &TiSlice<LinkId, PathLink> {
         &self.wires.links
     }
 
     /// Returns the number of a node's interfaces: ends of links, and radios.
-    pub fn interface_count(&self, node: usize) -> usize {
-        let ends = (0..self.wires.links.len())
+    pub fn interface_count(&self, node: NodeId) -> usize {
+        let ends = (self.wires.links.keys())
             .flat_map(|link| [Side::A, Side::B].map(|side| self.topology.across(link, side)));
         ends.filter(|at| *at == node).count() + self.nodes.get(node).map_or(0, |n| n.radios.len())
     }
@@ -78,7 +66,7 @@ impl Network {
     }
 
     /// Returns the duration of the preamble of an air's frames; zero without that air.
-    pub fn preamble(&self, air: usize) -> Duration {
+    pub fn preamble(&self, air: AirId) -> Duration {
         self.medium.airs.get(air).map_or(Duration::ZERO, |air| air.mac.preamble())
     }
 
@@ -99,7 +87,7 @@ impl Network {
     }
 
     /// Returns the number of packets in the queues of a node.
-    pub fn queue_length(&self, node: usize) -> usize {
+    pub fn queue_length(&self, node: NodeId) -> usize {
         let wires = self.topology.link_ends(node);
         let wired: usize = wires.map(|end| self.wires.queue_len(end)).sum();
         let radios = self.nodes[node].radios.iter();
@@ -108,14 +96,14 @@ impl Network {
 
     /// Returns the position of a node (m) at a time that is neither before the last wake-up nor after the
     /// next one; `None` without a radio.
-    pub fn position(&mut self, node: usize, at: Instant) -> Option<(f64, f64)> {
+    pub fn position(&mut self, node: NodeId, at: Instant) -> Option<(f64, f64)> {
         let radio = &self.medium.radios[*self.nodes[node].radios.first()?];
         Some(self.medium.airs[radio.air].mac.position(radio.station, at))
     }
 
     /// Returns the route from one node to another by the present routes, tables or caches, both ends
     /// included; `None` if there is no route. Of several routes over wires, the first.
-    pub fn route(&self, from: usize, to: usize) -> Option<Vec<usize>> {
+    pub fn route(&self, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
         let mut route = vec![from];
         let mut at = from;
         while at != to {
@@ -139,7 +127,7 @@ impl Network {
         Some(route)
     }
 
-    fn source_route(&self, from: usize, to: usize) -> Option<Vec<Ipv4Addr>> {
+    fn source_route(&self, from: NodeId, to: NodeId) -> Option<Vec<Ipv4Addr>> {
         if !self.uses_air(from, address(to)) {
             return None;
         }
@@ -147,7 +135,7 @@ impl Network {
     }
 
     /// Returns the next node from `node` towards `to`.
-    pub fn next_hop(&self, node: usize, to: usize) -> Option<usize> {
+    pub fn next_hop(&self, node: NodeId, to: NodeId) -> Option<NodeId> {
         if self.uses_air(node, address(to)) {
             let routing = self.nodes[node].routing.as_ref()?;
             return node_at(routing.next_hop(address(to))?, self.nodes.len());
@@ -159,12 +147,12 @@ impl Network {
     /// Returns true if the node's last report of an unreachable destination was about a link whose
     /// two ends are in range of each other.
     #[inline]
-    pub fn last_report_was_false(&self, node: usize) -> bool {
+    pub fn last_report_was_false(&self, node: NodeId) -> bool {
         self.nodes.get(node).is_some_and(|node| node.last_report_was_false)
     }
 
     /// Returns the feedback of a node, to which a scheme of the caller's can be added.
-    pub fn feedback_mut(&mut self, node: usize) -> Option<&mut Feedback> {
+    pub fn feedback_mut(&mut self, node: NodeId) -> Option<&mut Feedback> {
         self.nodes.get_mut(node).map(|node| &mut node.feedback)
     }
 
@@ -211,7 +199,11 @@ impl Network {
     }
 
     /// Returns the airs that both nodes are on, with their stations.
-    fn common_airs(&self, from: usize, to: u32) -> impl Iterator<Item = (usize, u32, u32)> {
+    fn common_airs(
+        &self,
+        from: NodeId,
+        to: NodeId,
+    ) -> impl Iterator<Item = (AirId, StationId, StationId)> {
         let radios = self.nodes.get(from).map_or(&[][..], |node| &node.radios);
         self.medium.common_with(radios, to).map(|(radio, to)| {
             let radio = &self.medium.radios[radio];
@@ -221,11 +213,11 @@ impl Network {
 
     /// Returns true if node `to` can decode what node `from` sends at their present positions: a
     /// radio that is down is in range of none.
-    pub(super) fn in_range(&mut self, from: usize, to: u32) -> bool {
+    pub(super) fn in_range(&mut self, from: NodeId, to: NodeId) -> bool {
         for number in 0..self.common_airs(from, to).count() {
             let Some((air, from, to)) = self.common_airs(from, to).nth(number) else { continue };
             let Air { mac, radios, .. } = &mut self.medium.airs[air];
-            let is_on = |station: u32| self.medium.radios[radios[station as usize]].down_count == 0;
+            let is_on = |station: StationId| self.medium.radios[radios[station]].down_count == 0;
             if is_on(from) && is_on(to) && mac.in_range(self.now, from, to) {
                 return true;
             }
@@ -234,7 +226,7 @@ impl Network {
     }
 
     /// Returns the power at which node `to` receives node `from` at their present positions (W).
-    pub(super) fn receive_power(&mut self, from: usize, to: u32) -> f64 {
+    pub(super) fn receive_power(&mut self, from: NodeId, to: NodeId) -> f64 {
         let Some((air, from, to)) = self.common_airs(from, to).next() else { return 0.0 };
         self.medium.airs[air].mac.receive_power(self.now, from, to)
     }

@@ -1,13 +1,13 @@
 //! Packets that leave a node over one of its interfaces.
 
-use driftway_base::{DropReason, Ecn};
+use driftway_base::{DropReason, Ecn, NodeId, PacketId, RadioId};
 use driftway_link::{Dequeued, EnqueueOutcome, Frame, PacketClass, QueuePosition, QueuedPacket};
 use driftway_radio::OutgoingPacket;
-use driftway_wire::{Body, Packet, RoutedPacket};
+use driftway_wire::{Body, Packet};
 
-use super::resolution::is_arp;
 use super::{Network, Radio};
 use crate::air::radio::QueueArrival;
+use crate::frame_body::FrameBody;
 use crate::interface::{Interface, LinkEnd, Place};
 
 impl Network {
@@ -16,8 +16,8 @@ impl Network {
     pub(super) fn enqueue(
         &mut self,
         interface: Interface,
-        id: u32,
-        next_hop: Option<u32>,
+        id: PacketId,
+        next_hop: Option<NodeId>,
         place: QueuePosition,
     ) {
         let at = Place::Interface(interface, next_hop);
@@ -57,7 +57,7 @@ impl Network {
     fn enqueue_on_wire(
         &mut self,
         end: LinkEnd,
-        id: u32,
+        id: PacketId,
         place: QueuePosition,
     ) -> Option<EnqueueOutcome> {
         let link = end.link;
@@ -72,12 +72,12 @@ impl Network {
 
     fn enqueue_at_radio(
         &mut self,
-        radio: usize,
-        id: u32,
-        next_hop: Option<u32>,
+        radio: RadioId,
+        id: PacketId,
+        next_hop: Option<NodeId>,
         place: QueuePosition,
     ) -> Option<EnqueueOutcome> {
-        let item = queue_item(self.packets.get(id)?, id, next_hop);
+        let item = queue_item(self.packets.body(id)?, id, next_hop);
         let queue = &mut self.medium.radios[radio].queue;
         match place {
             QueuePosition::Tail if self.medium.segment_queueing.inspects_segments() => {
@@ -89,7 +89,7 @@ impl Network {
     }
 
     /// Puts a packet into a queue that inspects segments; `None` if it was dropped as a duplicate.
-    fn enqueue_segment(&mut self, radio: usize, item: QueuedPacket) -> Option<EnqueueOutcome> {
+    fn enqueue_segment(&mut self, radio: RadioId, item: QueuedPacket) -> Option<EnqueueOutcome> {
         let order = self.medium.segment_queueing;
         let own = self.packets.get(item.id).map(|routed| routed.packet);
         let Self { packets, medium, now, .. } = self;
@@ -112,7 +112,7 @@ impl Network {
     }
 
     /// Sets the Congestion Experienced codepoint of a packet.
-    pub(super) fn mark(&mut self, id: u32) {
+    pub(super) fn mark(&mut self, id: PacketId) {
         if let Some(routed) = self.packets.get(id) {
             routed.packet.ip.ecn = Ecn::Ce;
         }
@@ -121,9 +121,9 @@ impl Network {
     /// Enqueues a packet at a radio after the link layer's processing delay.
     pub(super) fn enqueue_after_delay(
         &mut self,
-        radio: usize,
-        id: u32,
-        next_hop: Option<u32>,
+        radio: RadioId,
+        id: PacketId,
+        next_hop: Option<NodeId>,
         place: QueuePosition,
     ) {
         let delay = self.medium.radios[radio].stack_delay;
@@ -141,7 +141,7 @@ impl Network {
     }
 
     /// Passes a radio's next queued packet to the MAC layer if it can accept one.
-    pub(super) fn transmit_next(&mut self, radio: usize) {
+    pub(super) fn transmit_next(&mut self, radio: RadioId) {
         let of = &mut self.medium.radios[radio];
         if !self.medium.airs[of.air].mac.can_accept(of.station) {
             return;
@@ -156,30 +156,35 @@ impl Network {
         if mark {
             self.mark(item.id);
         }
-        self.transmit(radio, OutgoingPacket { id: item.id, to: item.next_hop, bytes: item.bytes });
+        self.transmit(radio, item.id, item.next_hop, item.bytes);
     }
 
-    /// Passes a packet, whose receiver is a node, to the MAC layer, which must be able to accept it.
-    pub(super) fn transmit(&mut self, radio: usize, outgoing: OutgoingPacket) {
+    /// Passes a packet for a next hop, or `None`: broadcast, to the MAC layer, which must be able to accept it.
+    pub(super) fn transmit(
+        &mut self,
+        radio: RadioId,
+        id: PacketId,
+        next_hop: Option<NodeId>,
+        bytes: u32,
+    ) {
         if self.recorder.records_all() {
-            self.record_sent(Interface::Radio(radio), outgoing.id, outgoing.to);
+            self.record_sent(Interface::Radio(radio), id, next_hop);
         }
         let Radio { air, station, .. } = self.medium.radios[radio];
-        let to = outgoing.to.and_then(|node| self.medium.airs[air].station_of(node));
-        self.medium.airs[air].mac.send(self.now, station, OutgoingPacket { to, ..outgoing });
+        let to = next_hop.and_then(|node| self.medium.airs[air].station_of(node));
+        self.medium.airs[air].mac.send(self.now, station, OutgoingPacket { id, to, bytes });
         self.schedule_air(air);
     }
 }
 
-/// The interface queue's entry for a packet.
-fn queue_item(packet: &RoutedPacket, id: u32, next_hop: Option<u32>) -> QueuedPacket {
-    let class = match &packet.packet.body {
+/// Returns the entry of a packet or a message of ARP in the interface queue.
+fn queue_item(body: &FrameBody, id: PacketId, next_hop: Option<NodeId>) -> QueuedPacket {
+    let class = match body.packet().map(|routed| &routed.packet.body) {
+        Some(Body::Aodv(_) | Body::NoNextHeader) => PacketClass::Routing,
+        Some(Body::Tcp(segment)) if segment.sequence_len() == 0 => PacketClass::Ack,
         // queue/dsr-priqueue.cc, queue/priqueue.cc: ARP messages have no priority.
-        Body::NoNextHeader if is_arp(packet) => PacketClass::Other,
-        Body::Aodv(_) | Body::NoNextHeader => PacketClass::Routing,
-        Body::Tcp(segment) if segment.sequence_len() == 0 => PacketClass::Ack,
-        Body::Tcp(_) | Body::Udp(_) | Body::Icmp(_) => PacketClass::Other,
+        Some(Body::Tcp(_) | Body::Udp(_) | Body::Icmp(_)) | None => PacketClass::Other,
     };
-    let ecn_capable = packet.packet.ip.ecn.is_capable();
-    QueuedPacket { id, bytes: packet.len(), ecn_capable, next_hop, class }
+    let ecn_capable = body.packet().is_some_and(|routed| routed.packet.ip.ecn.is_capable());
+    QueuedPacket { id, bytes: body.len(), ecn_capable, next_hop, class }
 }

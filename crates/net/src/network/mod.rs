@@ -15,7 +15,9 @@ mod hearing;
 mod inspect;
 mod interfaces;
 mod link_retry;
+mod mac_reports;
 mod node;
+mod node_timers;
 mod notices;
 mod recorder;
 mod recording;
@@ -27,10 +29,11 @@ mod task;
 mod wires;
 mod work;
 
-use driftway_base::{FailedLink, Instant, Ipv4Addr};
+use driftway_base::{AirId, FailedLink, Instant, Ipv4Addr, NodeId, PacketId};
 use driftway_link::QueuePosition;
 use driftway_route::feedback::NextHop;
 use driftway_wire::Packet;
+use typed_index_collections::TiVec;
 
 use crate::addresses::address;
 use crate::air::counters::RoutingCounters;
@@ -49,9 +52,8 @@ use crate::wired::wires::Wires;
 pub(crate) use crate::air::radio::{Air, Radio};
 pub(crate) use node::Node;
 use recorder::Recorder;
-pub use resolution::arp_message;
-pub use schedule::TimerCounts;
-use schedule::{Schedule, Timer};
+use schedule::Schedule;
+pub use schedule::TimerId;
 use task::Task;
 use work::Work;
 
@@ -69,8 +71,7 @@ pub const DISCARD_PORT: u16 = 9;
 /// - look: [`next_timeout`](Self::next_timeout), [`now`](Self::now), [`node_at`](Self::node_at),
 ///   [`queue_length`](Self::queue_length) …
 /// - events: [`on_timeout`](Self::on_timeout);
-/// - commands of the hosts: [`send`](Self::send), [`send_numbered`](Self::send_numbered),
-///   [`probe_route`](Self::probe_route);
+/// - commands of the hosts: [`send`](Self::send), [`probe_route`](Self::probe_route);
 /// - polls: [`poll`](Self::poll), [`poll_event`](Self::poll_event).
 ///
 /// The driver calls [`start`](Self::start) once, and `on_timeout` at `next_timeout`. After each of
@@ -85,7 +86,7 @@ pub struct Network {
     topology: Topology,
     wires: Wires,
     medium: Medium,
-    nodes: Vec<Node>,
+    nodes: TiVec<NodeId, Node>,
     faults: Faults,
     gateways: GatewayRoles,
     packets: PacketsInTransit,
@@ -108,7 +109,7 @@ pub(crate) struct Parts {
     pub topology: Topology,
     pub wires: Wires,
     pub medium: Medium,
-    pub nodes: Vec<Node>,
+    pub nodes: TiVec<NodeId, Node>,
     pub faults: Faults,
     pub gateways: GatewayRoles,
 }
@@ -120,7 +121,7 @@ pub(crate) struct GatewayRoles {
     /// from.
     pub choice: Option<Gateways>,
     /// The gateway that splits TCP connections; `None`: there is none.
-    pub splitting: Option<usize>,
+    pub splitting: Option<NodeId>,
 }
 
 impl Network {
@@ -153,12 +154,12 @@ impl Network {
     pub fn start(&mut self, recording: Recording) {
         self.start_recording(recording);
         for number in 0..self.faults.len() {
-            self.schedule_fault(number);
+            self.schedule_fault(number as u32);
         }
         if !self.medium.is_empty() {
-            (0..self.nodes.len()).for_each(|node| self.work.mark_ready(node));
+            self.nodes.keys().for_each(|node| self.work.mark_ready(node));
         }
-        (0..self.medium.airs.len()).for_each(|air| self.schedule_air(air));
+        self.medium.airs.keys().for_each(|air| self.schedule_air(air));
     }
 
     /// Returns the time of the next wake-up or an earlier one: the network has nothing to do before
@@ -177,20 +178,20 @@ impl Network {
     /// Handles the wake-up at [`next_timeout`](Self::next_timeout). A network with radios may run on
     /// by itself as far as `horizon`, at which the driver has something else to do. Returns the
     /// wake-up handled; `None` if another had replaced it, and then nothing has changed.
-    pub fn on_timeout(&mut self, horizon: Instant) -> Option<WakeUp> {
+    pub fn on_timeout(&mut self, horizon: Instant) -> Option<WakeUp<TimerId>> {
         let wakeup = self.schedule.pop()?;
         self.now = wakeup.at.max(self.now);
-        match self.schedule.timer(wakeup.timer) {
-            Timer::Fault(fault) => self.on_fault(fault),
-            Timer::Link(link) => {
+        match wakeup.timer {
+            TimerId::Fault(fault) => self.on_fault(fault),
+            TimerId::Link(link) => {
                 self.wires.links[link].on_timeout(self.now);
                 self.work.ready_links.push_back(link);
             }
-            Timer::Air(air) => {
+            TimerId::Air(air) => {
                 let until = self.schedule.next_timeout().min(horizon);
                 self.run_air(air, until);
             }
-            Timer::Node(node) => self.on_node_timer(node),
+            TimerId::Node(node) => self.on_node_timer(node),
         }
         Some(wakeup)
     }
@@ -211,7 +212,7 @@ impl Network {
     /// Goes on after a pause, if there was one.
     pub fn resume(&mut self) {
         self.schedule.paused_at = None;
-        for air in 0..self.medium.airs.len() {
+        for air in self.medium.airs.keys() {
             if let Some(until) = self.medium.airs[air].paused_until.take() {
                 self.run_air(air, until);
             }
@@ -226,13 +227,12 @@ impl Network {
 
     /// Sends a packet of a node's own host, or of a gateway in the name of another, and numbers it (IP
     /// identification).
-    pub fn send(&mut self, node: usize, mut packet: Packet, place: QueuePosition) {
+    pub fn send(&mut self, node: NodeId, mut packet: Packet, place: QueuePosition) {
         self.identify(node, &mut packet);
-        self.send_numbered(node, &packet, place);
+        self.send_identified(node, &packet, place);
     }
 
-    /// Sends a packet of a host whose packets have numbers of their own.
-    pub fn send_numbered(&mut self, node: usize, packet: &Packet, place: QueuePosition) {
+    fn send_identified(&mut self, node: NodeId, packet: &Packet, place: QueuePosition) {
         let to = packet.ip.destination;
         if self.topology.node_at(to) == Some(node) {
             let id = self.packets.insert(packet);
@@ -246,16 +246,23 @@ impl Network {
         }
     }
 
-    /// Numbers a packet of a node.
-    fn identify(&mut self, node: usize, packet: &mut Packet) {
-        let node = &mut self.nodes[node];
-        node.identification = node.identification.wrapping_add(1);
-        packet.ip.identification = node.identification;
+    /// Numbers a packet that a node sends: the only place at which the IP identification is set, but for
+    /// messages of routing.
+    fn identify(&mut self, node: NodeId, packet: &mut Packet) {
+        let own = address(node);
+        let number = self.nodes[node].next_identification();
+        packet.ip.identification = if packet.ip.source == own {
+            number
+        } else {
+            // What a gateway sends in the name of a host must differ from the host's own, and from another
+            // gateway's.
+            number.wrapping_add((own.to_bits() as u16).wrapping_mul(0x9e37)).max(1)
+        };
     }
 
     /// Returns true if packets for this destination leave a node over the air.
     #[inline]
-    fn uses_air(&self, node: usize, to: Ipv4Addr) -> bool {
+    fn uses_air(&self, node: NodeId, to: Ipv4Addr) -> bool {
         !self.medium.is_empty()
             && self.nodes[node].routing.is_some()
             && self.topology.node_at(to).is_none_or(|goal| !self.topology.has_route(node, goal))
@@ -284,7 +291,7 @@ impl Network {
     }
 
     /// Handles the output of a node's ARP, then that of its routing.
-    fn serve_node(&mut self, node: usize) {
+    fn serve_node(&mut self, node: NodeId) {
         let place = QueuePosition::Tail;
         if !self.medium.has_arp {
             return self.drain_routing(node, place);
@@ -297,48 +304,45 @@ impl Network {
     }
 
     /// Schedules a wake-up of a node's radios, probes and routing.
-    fn schedule_node(&mut self, node: usize, at: Instant) {
-        self.schedule.schedule(Timer::Node(node), at);
+    fn schedule_node(&mut self, node: NodeId, at: Instant) {
+        self.schedule.schedule(TimerId::Node(node), at);
     }
 
-    fn schedule_air(&mut self, air: usize) {
+    fn schedule_air(&mut self, air: AirId) {
         if let Some(at) = self.medium.airs[air].mac.next_timeout() {
-            self.schedule.schedule(Timer::Air(air), at);
+            self.schedule.schedule(TimerId::Air(air), at);
         }
     }
 
     /// Runs the MAC layer of an air until it has something to report, or until something else is due.
-    fn run_air(&mut self, number: usize, until: Instant) {
+    fn run_air(&mut self, id: AirId, until: Instant) {
         let bound = until.min(self.schedule.pause_at);
-        let air = &mut self.medium.airs[number];
+        let air = &mut self.medium.airs[id];
         self.now = air.mac.run(bound, &mut air.reports).max(self.now);
         let is_idle = air.reports.is_empty();
         if self.recorder.records_all() {
-            self.record_frames(number);
+            self.record_frames(id);
         }
         if bound < until && is_idle {
             // Continuing later is not an event of its own, so that inspection does not change the run.
-            self.medium.airs[number].paused_until = Some(until);
+            self.medium.airs[id].paused_until = Some(until);
             self.schedule.paused_at = Some(bound);
         } else if is_idle {
-            self.schedule_air(number);
+            self.schedule_air(id);
         } else {
-            self.work.tasks.push(Task::Reports { air: number });
+            self.work.tasks.push(Task::Reports { air: id });
         }
     }
 
     /// Delivers a packet from a node's host to itself.
-    fn deliver_locally(&mut self, node: usize, id: u32) {
+    fn deliver_locally(&mut self, node: NodeId, id: PacketId) {
         let Some(packet) = self.packets.end(id, Outcome::Delivered) else { return };
-        // Goldens of networks with radios do not count these.
-        if self.medium.is_empty() {
-            self.digest.add_packet(self.now, node as u32, crate::digest::DELIVERED, &packet);
-        }
+        self.digest.add_packet(self.now, node.number(), crate::digest::DELIVERED, &packet);
         self.deliver_to_host(node, &packet);
     }
 
     /// Passes a packet to the host of its destination; it may be the echo reply of a probed peer.
-    fn deliver_to_host(&mut self, node: usize, packet: &Packet) {
+    fn deliver_to_host(&mut self, node: NodeId, packet: &Packet) {
         self.on_possible_probe_reply(node, packet);
         self.work.outputs.push_back(Output::Deliver { node, packet: *packet });
     }
@@ -347,7 +351,7 @@ impl Network {
     #[cfg(feature = "fault-injection")]
     pub fn drop_arriving_at_queue(
         &mut self,
-        node: usize,
+        node: NodeId,
         mut is_lost: impl FnMut(&Packet) -> bool,
     ) {
         for radio in self.nodes[node].radios.clone() {
@@ -371,6 +375,6 @@ impl Network {
 }
 
 /// Returns the link between two nodes, for reports.
-fn link_of(from: usize, to: u32) -> FailedLink {
-    FailedLink { from: address(from), to: address(to as usize) }
+fn link_of(from: NodeId, to: NodeId) -> FailedLink {
+    FailedLink { from: address(from), to: address(to) }
 }

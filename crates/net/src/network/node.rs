@@ -1,6 +1,6 @@
 //! A node, which forwards packets between its interfaces.
 
-use driftway_base::Duration;
+use driftway_base::{Duration, RadioId};
 use driftway_route::feedback::Feedback;
 
 use crate::air::route_prober::RouteProber;
@@ -13,13 +13,13 @@ pub struct Node {
     /// The routing protocol over the air; `None` without a radio.
     pub routing: Option<Routing>,
     /// The node's radios, by number.
-    pub radios: Vec<usize>,
+    pub radios: Vec<RadioId>,
     /// The peers of the host that are being probed.
     pub route_prober: RouteProber,
     /// True if the last report of an unreachable destination was about a link in range.
     pub last_report_was_false: bool,
-    /// The number of the last packet that the node itself sent.
-    pub identification: u16,
+    /// The number of the last packet that the node itself sent, unless its routing counts.
+    identification: u16,
 }
 
 impl Node {
@@ -33,5 +33,25 @@ impl Node {
             last_report_was_false: false,
             identification: 0,
         }
+    }
+
+    /// Creates a node with radios.
+    pub fn with_radios(
+        feedback: Feedback,
+        routing: Routing,
+        radios: Vec<RadioId>,
+        route_prober: RouteProber,
+    ) -> Self {
+        Self { routing: Some(routing), radios, route_prober, ..Self::wired(feedback) }
+    }
+
+    /// Returns the IP identification of the next packet. A routing protocol whose own messages have one
+    /// counts both.
+    pub fn next_identification(&mut self) -> u16 {
+        let of_routing = self.routing.as_mut().and_then(Routing::new_identification);
+        of_routing.unwrap_or_else(|| {
+            self.identification = self.identification.wrapping_add(1);
+            self.identification
+        })
     }
 }

@@ -1,6 +1,8 @@
 //! Feedback about wires: ICMP, and the stateful routers of chandran-1998 (RFN and RRN).
 
-use driftway_base::{DropReason, FailedLink, Ipv4Addr, Signal, SignalDetails, SignalKind};
+use driftway_base::{
+    DropReason, FailedLink, Ipv4Addr, LinkId, NodeId, PacketId, Signal, SignalDetails, SignalKind,
+};
 use driftway_link::{QueuePosition, Side};
 use driftway_route::feedback::{
     FeedbackOutput, NextHop, NoticeAction, Scheme, SchemeName, UndeliverableOutcome,
@@ -18,7 +20,7 @@ pub(super) const fn next_hop_of(link_end: LinkEnd) -> NextHop {
         Side::A => 0,
         Side::B => 1,
     };
-    NextHop((link_end.link as u32) << 1 | side)
+    NextHop(link_end.link.number() << 1 | side)
 }
 
 /// Returns the destination that an RFN or RRN concerns; `None` for other packets.
@@ -35,9 +37,9 @@ impl Network {
     /// Handles an RFN or RRN about the route to `about`; returns true if it is forwarded.
     pub(super) fn forwards_notice(
         &mut self,
-        node: usize,
+        node: NodeId,
         over: LinkEnd,
-        id: u32,
+        id: PacketId,
         about: Ipv4Addr,
     ) -> bool {
         let Some(packet) = self.packets.get(id).map(|routed| routed.packet) else { return false };
@@ -91,7 +93,7 @@ impl Network {
     }
 
     /// Handles a packet for which a router knows no usable route.
-    pub(super) fn on_no_route(&mut self, node: usize, id: u32) {
+    pub(super) fn on_no_route(&mut self, node: NodeId, id: PacketId) {
         let Some(packet) = self.packets.get(id).map(|routed| routed.packet) else { return };
         self.work.ready_feedback.push_back(node);
         let lost = UndeliverablePacket {
@@ -114,7 +116,7 @@ impl Network {
     }
 
     /// Reports a restored link to the routers at both ends.
-    pub(super) fn on_link_restored(&mut self, link: usize) {
+    pub(super) fn on_link_restored(&mut self, link: LinkId) {
         for side in [Side::A, Side::B] {
             let link_end = LinkEnd { link, side };
             let node = self.topology.node_of(link_end);
@@ -124,7 +126,7 @@ impl Network {
     }
 
     /// Signals a change of a link to the hosts at both ends.
-    pub(super) fn signal_link_ends(&mut self, link: usize, kind: SignalKind) {
+    pub(super) fn signal_link_ends(&mut self, link: LinkId, kind: SignalKind) {
         for side in [Side::A, Side::B] {
             let node = self.topology.node_of(LinkEnd { link, side });
             let there = self.topology.across(link, side);
@@ -136,7 +138,7 @@ impl Network {
 
     /// Sends the pending ICMP messages of a node immediately; `lost`: drops them where they are
     /// generated.
-    pub(super) fn send_icmp(&mut self, node: usize, lost: bool) {
+    pub(super) fn send_icmp(&mut self, node: NodeId, lost: bool) {
         while let Some(FeedbackOutput::Transmit(message)) =
             self.nodes[node].feedback.scheme_mut(SchemeName::Icmp).and_then(|icmp| icmp.poll())
         {
@@ -145,7 +147,7 @@ impl Network {
     }
 
     /// Sends a message of a node's feedback, or drops it where it is generated.
-    pub(super) fn send_notice(&mut self, node: usize, mut message: Packet, lost: bool) {
+    pub(super) fn send_notice(&mut self, node: NodeId, mut message: Packet, lost: bool) {
         if self.gateways.splitting == Some(node) && !lost && self.intercepts(node, &message) {
             return self.report_to_gateway(node, &message);
         }
@@ -154,7 +156,7 @@ impl Network {
             let id = self.packets.insert(&message);
             self.drop(Place::Node(node), id, DropReason::SignalLoss);
         } else {
-            self.send_numbered(node, &message, QueuePosition::Tail);
+            self.send_identified(node, &message, QueuePosition::Tail);
         }
     }
 

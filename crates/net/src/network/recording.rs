@@ -1,13 +1,14 @@
 //! Recording of events. Where nothing is recorded, nothing is done or kept.
 
-use driftway_base::DropReason;
+use driftway_base::{AirId, DropReason, NodeId, PacketId, StationId};
 use driftway_link::PathLink;
 use driftway_radio::dcf::{FrameKind, FrameRecord};
-use driftway_wire::{Packet, RoutedPacket};
+use driftway_wire::Packet;
 
 use super::Network;
 use crate::air::routing::HOST_TTL;
 use crate::event::{Event, Recording};
+use crate::frame_body::FrameBody;
 use crate::interface::{Interface, LinkEnd, Outcome, Place};
 
 impl Network {
@@ -20,15 +21,15 @@ impl Network {
     }
 
     /// Records the end of a packet.
-    pub(super) fn record_end(&mut self, at: Place, packet: &RoutedPacket, outcome: Outcome) {
-        let event = match outcome {
-            Outcome::PassedOn => return,
-            Outcome::Delivered => Event::Delivered {
+    pub(super) fn record_end(&mut self, at: Place, body: &FrameBody, outcome: Outcome) {
+        let event = match (outcome, body) {
+            (Outcome::PassedOn, _) | (Outcome::Delivered, FrameBody::Arp(_)) => return,
+            (Outcome::Delivered, FrameBody::Ip(packet)) => Event::Delivered {
                 node: self.node_of(at),
                 packet: *packet,
                 initial_ttl: self.initial_ttl(&packet.packet),
             },
-            Outcome::Dropped(reason) => {
+            (Outcome::Dropped(reason), _) => {
                 let failed =
                     self.recorder.failed_send.filter(|_| reason == DropReason::LinkFailure);
                 let (interface, to) = match at {
@@ -43,7 +44,7 @@ impl Network {
                     node: self.node_of(at),
                     interface,
                     to,
-                    packet: *packet,
+                    body: *body,
                     reason,
                     failed,
                     is_air_idle: self.medium.is_idle(),
@@ -62,40 +63,44 @@ impl Network {
     }
 
     /// Records that a packet has entered the queue of an interface.
-    pub(super) fn record_enqueued(&mut self, interface: Interface, id: u32, to: Option<u32>) {
-        if let Some(packet) = self.packets.get(id).copied() {
+    pub(super) fn record_enqueued(
+        &mut self,
+        interface: Interface,
+        id: PacketId,
+        to: Option<NodeId>,
+    ) {
+        if let Some(body) = self.packets.body(id).copied() {
             let (node, to, queue_length) = self.hop(interface, to);
-            let event = Event::Enqueued { node, interface, to, packet, queue_length };
+            let event = Event::Enqueued { node, interface, to, body, queue_length };
             self.recorder.push(event);
         }
     }
 
     /// Records that a packet has left the queue of an interface.
-    pub(super) fn record_sent(&mut self, interface: Interface, id: u32, to: Option<u32>) {
-        if let Some(packet) = self.packets.get(id).copied() {
+    pub(super) fn record_sent(&mut self, interface: Interface, id: PacketId, to: Option<NodeId>) {
+        if let Some(body) = self.packets.body(id).copied() {
             if let Interface::Radio(radio) = interface
                 && self.medium.airs[self.medium.radios[radio].air].mac.is_recording()
             {
-                self.medium.radios[radio].accepted.push_back((self.now, packet));
+                self.medium.radios[radio].accepted.push_back((self.now, body));
             }
             let (node, to, queue_length) = self.hop(interface, to);
-            let event = Event::Dequeued { node, interface, to, packet, queue_length };
+            let event = Event::Dequeued { node, interface, to, body, queue_length };
             self.recorder.push(event);
         }
     }
 
     /// Records that a packet has arrived over a wire from its sending end.
-    pub(super) fn record_arrival(&mut self, sent_by: LinkEnd, id: u32) {
-        if let Some(packet) = self.packets.get(id).copied() {
+    pub(super) fn record_arrival(&mut self, sent_by: LinkEnd, id: PacketId) {
+        if let Some(body) = self.packets.body(id).copied() {
             let interface = Interface::Wire(LinkEnd { side: sent_by.side.other(), ..sent_by });
             let (node, from) = (self.node_across(sent_by), self.topology.node_of(sent_by));
-            let (node, from) = (node as usize, from as u32);
-            self.recorder.push(Event::Received { node, interface, from, packet });
+            self.recorder.push(Event::Received { node, interface, from, body });
         }
     }
 
     /// Returns the node of an interface, the next hop, and the length of the queue.
-    fn hop(&self, interface: Interface, to: Option<u32>) -> (usize, Option<u32>, u32) {
+    fn hop(&self, interface: Interface, to: Option<NodeId>) -> (NodeId, Option<NodeId>, u32) {
         let node = self.node_of_interface(interface);
         match interface {
             Interface::Wire(end) => {
@@ -107,26 +112,25 @@ impl Network {
     }
 
     /// Returns the node at the other end of a wire.
-    pub(super) fn node_across(&self, end: LinkEnd) -> u32 {
-        self.topology.across(end.link, end.side) as u32
+    pub(super) fn node_across(&self, end: LinkEnd) -> NodeId {
+        self.topology.across(end.link, end.side)
     }
 
     /// Records the frames of an air that have ended since the last call.
-    pub(super) fn record_frames(&mut self, air: usize) {
+    pub(super) fn record_frames(&mut self, air: AirId) {
         let mut frames = Vec::new();
         self.medium.airs[air].mac.take_recorded(&mut frames);
         for frame in frames {
-            let packet = self.packet_of(air, &frame);
-            let node = |station: u32| self.medium.airs[air].nodes[station as usize];
+            let body = self.body_of(air, &frame);
+            let node = |station: StationId| self.medium.airs[air].nodes[station];
             let (from, to) = (node(frame.from), frame.to.map(node));
-            let frame = FrameRecord { from, to, ..frame };
-            self.recorder.push(Event::Frame { air, frame, packet });
+            self.recorder.push(Event::Frame { air, from, to, frame, body });
         }
     }
 
-    /// Returns the packet of a data frame.
-    fn packet_of(&mut self, air: usize, frame: &FrameRecord) -> Option<RoutedPacket> {
-        let radio = self.medium.airs[air].radios[frame.from as usize];
+    /// Returns what a data frame carries.
+    fn body_of(&mut self, air: AirId, frame: &FrameRecord) -> Option<FrameBody> {
+        let radio = self.medium.airs[air].radios[frame.from];
         let accepted = &mut self.medium.radios[radio].accepted;
         if matches!(frame.kind, FrameKind::Rts | FrameKind::Data) {
             // The frame belongs to the last packet accepted before it.
@@ -134,7 +138,7 @@ impl Network {
                 accepted.pop_front();
             }
         }
-        let packet = accepted.front().map(|(_, packet)| *packet);
-        packet.filter(|_| frame.kind == FrameKind::Data)
+        let body = accepted.front().map(|(_, body)| *body);
+        body.filter(|_| frame.kind == FrameKind::Data)
     }
 }

@@ -1,66 +1,27 @@
 //! ARP between routing and the interface queue.
-//!
-//! In a network an ARP message is a packet without a body, from the message's sender to its target,
-//! and as long as the message. A request is broadcast and a reply is unicast, and hardware addresses
-//! are derived from node numbers, so that these two addresses determine the whole message.
 
-use driftway_base::{DropReason, Instant};
+use driftway_base::{DropReason, Instant, NodeId, PacketId, RadioId};
 use driftway_link::{Arp, ArpOutput, QueuePosition, Resolution};
-use driftway_wire::{
-    ARP_LEN, ArpMessage, ArpOperation, Body, HardwareAddr, IPV4_HEADER_LEN, IpHeader, Packet,
-    RoutedPacket,
-};
+use driftway_wire::ArpMessage;
 
 use super::Network;
 use super::task::Task;
-use crate::addresses::{address, node_number};
+use crate::addresses::{address, node_of};
 use crate::interface::{Interface, Place};
-
-fn packet_from_message(message: &ArpMessage) -> RoutedPacket {
-    let packet =
-        Packet { ip: IpHeader::new(message.sender, message.target), body: Body::NoNextHeader };
-    RoutedPacket {
-        size_adjustment: (ARP_LEN - IPV4_HEADER_LEN) as i16,
-        ..RoutedPacket::plain(packet)
-    }
-}
-
-/// Returns the ARP message that a packet stands for, sent to all (`broadcast`) or to one node; `None`
-/// if it is not an ARP message.
-pub fn arp_message(packet: &RoutedPacket, broadcast: bool) -> Option<ArpMessage> {
-    if !is_arp(packet) {
-        return None;
-    }
-    let (sender, target) = (packet.packet.ip.source, packet.packet.ip.destination);
-    let hardware = |of| Some(HardwareAddr::of_node(node_number(of)?));
-    Some(ArpMessage {
-        operation: if broadcast { ArpOperation::Request } else { ArpOperation::Reply },
-        sender_hardware: hardware(sender)?,
-        sender,
-        target_hardware: if broadcast { HardwareAddr::default() } else { hardware(target)? },
-        target,
-    })
-}
-
-/// True for an ARP message. Other packets without a body have a DSR header.
-#[inline]
-pub(super) fn is_arp(packet: &RoutedPacket) -> bool {
-    matches!(packet.packet.body, Body::NoNextHeader) && packet.dsr.is_none()
-}
 
 impl Network {
     /// Returns true if the hardware address of the packet's next hop is known. If not, ARP holds the
     /// packet.
     pub(super) fn resolve_or_hold(
         &mut self,
-        radio: usize,
-        id: u32,
-        neighbour: u32,
+        radio: RadioId,
+        id: PacketId,
+        neighbour: NodeId,
         place: QueuePosition,
     ) -> bool {
         let of = &mut self.medium.radios[radio];
         let Some(arp) = &mut of.arp else { return true };
-        match arp.resolve(self.now, address(neighbour as usize), (id, place)) {
+        match arp.resolve(self.now, address(neighbour), (id, place)) {
             Resolution::Known(_) => true,
             Resolution::Pending => {
                 let node = of.node;
@@ -71,22 +32,22 @@ impl Network {
     }
 
     /// Passes a received ARP message to ARP.
-    pub(super) fn receive_arp(&mut self, radio: usize, packet: &RoutedPacket, broadcast: bool) {
+    pub(super) fn receive_arp(&mut self, radio: RadioId, message: &ArpMessage) {
         let of = &mut self.medium.radios[radio];
-        if let (Some(arp), Some(message)) = (&mut of.arp, arp_message(packet, broadcast)) {
-            arp.on_message(self.now, &message);
+        if let Some(arp) = &mut of.arp {
+            arp.on_message(self.now, message);
             let node = of.node;
             self.work.mark_ready(node);
         }
     }
 
     /// Handles the output of a radio's ARP.
-    pub(super) fn drain_arp(&mut self, radio: usize) {
+    pub(super) fn drain_arp(&mut self, radio: RadioId) {
         while let Some(output) = self.medium.radios[radio].arp.as_mut().and_then(Arp::poll) {
             match output {
-                ArpOutput::Request(message) => self.send_arp(radio, &message, None),
+                ArpOutput::Request(message) => self.send_arp(radio, message, None),
                 ArpOutput::Reply(message) => {
-                    self.send_arp(radio, &message, message.target_hardware.node());
+                    self.send_arp(radio, message, message.target_hardware.node());
                 }
                 ArpOutput::Send { id: (id, place), hardware, .. } => {
                     self.enqueue_after_delay(radio, id, hardware.node(), place);
@@ -98,7 +59,7 @@ impl Network {
                     self.drop(at, id, DropReason::Arp);
                 }
                 ArpOutput::Failed { id: (id, _), to } => {
-                    if let Some(to) = node_number(to) {
+                    if let Some(to) = node_of(to) {
                         self.work.tasks.push(Task::DrainArp { radio });
                         return self.on_link_failure(radio, id, to, None);
                     }
@@ -108,13 +69,13 @@ impl Network {
         self.schedule_arp(radio);
     }
 
-    fn send_arp(&mut self, radio: usize, message: &ArpMessage, next_hop: Option<u32>) {
-        let id = self.packets.insert_routed(&packet_from_message(message));
+    fn send_arp(&mut self, radio: RadioId, message: ArpMessage, next_hop: Option<NodeId>) {
+        let id = self.packets.insert_arp(message);
         self.enqueue_after_delay(radio, id, next_hop, QueuePosition::Tail);
     }
 
     /// Repeats the requests that have not been answered in time.
-    pub(super) fn on_arp_timer(&mut self, radio: usize) {
+    pub(super) fn on_arp_timer(&mut self, radio: RadioId) {
         let due = |at: &Instant| *at <= self.now;
         let of = &mut self.medium.radios[radio];
         if let Some(arp) = &mut of.arp
@@ -127,7 +88,7 @@ impl Network {
         self.schedule_arp(radio);
     }
 
-    fn schedule_arp(&mut self, radio: usize) {
+    fn schedule_arp(&mut self, radio: RadioId) {
         let of = &self.medium.radios[radio];
         if let Some(at) = of.arp.as_ref().and_then(Arp::next_timeout) {
             self.schedule_node(of.node, at);
@@ -139,26 +100,7 @@ impl Network {
 mod test {
     use super::*;
     use driftway_scenario::Scenario;
-    use driftway_wire::{Payload, UdpDatagram};
-
-    #[test]
-    fn a_message_survives_as_a_packet() {
-        for (operation, broadcast) in [(ArpOperation::Request, true), (ArpOperation::Reply, false)]
-        {
-            let target_hardware =
-                if broadcast { HardwareAddr::default() } else { HardwareAddr::of_node(4) };
-            let message = ArpMessage {
-                operation,
-                sender_hardware: HardwareAddr::of_node(3),
-                sender: address(3),
-                target_hardware,
-                target: address(4),
-            };
-            let packet = packet_from_message(&message);
-            assert_eq!(packet.len(), ARP_LEN);
-            assert_eq!(arp_message(&packet, broadcast), Some(message));
-        }
-    }
+    use driftway_wire::{ArpOperation, Body, HardwareAddr, IpHeader, Packet, Payload, UdpDatagram};
 
     /// Node 0 and two neighbours; it has the hardware address of node 2, but not of node 1.
     const THREE_NODES: &str = r#"
@@ -179,15 +121,15 @@ mod test {
         application = "ftp"
     "#;
 
-    fn receive_reply_from(network: &mut Network, of: usize) {
+    fn receive_reply_from(network: &mut Network, of: u32) {
         let message = ArpMessage {
             operation: ArpOperation::Reply,
-            sender_hardware: HardwareAddr::of_node(of as u32),
-            sender: address(of),
-            target_hardware: HardwareAddr::of_node(0),
-            target: address(0),
+            sender_hardware: HardwareAddr::of_node(NodeId::new(of)),
+            sender: address(NodeId::new(of)),
+            target_hardware: HardwareAddr::of_node(NodeId::new(0)),
+            target: address(NodeId::new(0)),
         };
-        network.receive_arp(0, &packet_from_message(&message), false);
+        network.receive_arp(RadioId::new(0), &message);
         assert_eq!(network.poll(), None);
     }
 
@@ -206,18 +148,18 @@ mod test {
                     payload: Payload::new(0, 0, 100),
                 };
                 let packet = Packet {
-                    ip: IpHeader::new(address(0), address(to)),
+                    ip: IpHeader::new(address(NodeId::new(0)), address(NodeId::new(to))),
                     body: Body::Udp(datagram),
                 };
-                network.send(0, packet, place);
+                network.send(NodeId::new(0), packet, place);
                 assert_eq!(network.poll(), None);
             };
             (0..3).for_each(|_| send(2, QueuePosition::Tail));
             send(1, place);
             receive_reply_from(&mut network, 1);
-            let head = network.medium.radios[0].queue.dequeue(network.now).unwrap();
+            let head = network.medium.radios[RadioId::new(0)].queue.dequeue(network.now).unwrap();
             let packet = network.packets.get(head.id).unwrap();
-            assert_eq!(packet.packet.ip.destination, address(first), "{place:?}");
+            assert_eq!(packet.packet.ip.destination, address(NodeId::new(first)), "{place:?}");
         }
     }
 }

@@ -1,36 +1,49 @@
 //! The wake-ups of a network, and the instant at which its driver inspects it.
 
-use driftway_base::Instant;
+use driftway_base::{AirId, Instant, LinkId, NodeId};
 
-use crate::wakeups::{WakeUp, WakeUps};
-
-/// The number of timers of a network. They are numbered in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimerCounts {
-    /// Faults.
-    pub faults: usize,
-    /// Links, airs, and nodes with radios.
-    pub network: usize,
-}
+use crate::wakeups::{Timer, WakeUp, WakeUps};
 
 /// A timer of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Timer {
-    /// A fault's.
-    Fault(usize),
+pub enum TimerId {
+    /// A fault's, by its number in the scenario.
+    Fault(u32),
     /// A link's.
-    Link(usize),
+    Link(LinkId),
     /// An air's.
-    Air(usize),
+    Air(AirId),
     /// A node's: of its radios, probes and routing.
-    Node(usize),
+    Node(NodeId),
+}
+
+impl Timer for TimerId {
+    const CLASSES: usize = 4;
+
+    #[inline]
+    fn parts(self) -> (usize, u32) {
+        match self {
+            Self::Fault(number) => (0, number),
+            Self::Link(link) => (1, link.number()),
+            Self::Air(air) => (2, air.number()),
+            Self::Node(node) => (3, node.number()),
+        }
+    }
+
+    #[inline]
+    fn from_parts(class: usize, entity: u32) -> Self {
+        match class {
+            0 => Self::Fault(entity),
+            1 => Self::Link(LinkId::new(entity)),
+            2 => Self::Air(AirId::new(entity)),
+            _ => Self::Node(NodeId::new(entity)),
+        }
+    }
 }
 
 /// The wake-ups of faults, links, airs and nodes.
 pub struct Schedule {
-    wakeups: WakeUps,
-    /// The number of timers of each kind, in order.
-    counts: [usize; 4],
+    wakeups: WakeUps<TimerId>,
     /// The instant at which the driver wants to inspect the network: it does not run on beyond.
     pub pause_at: Instant,
     /// The instant up to which the network has run before it stopped because of that.
@@ -39,53 +52,14 @@ pub struct Schedule {
 
 impl Schedule {
     /// Creates the timers of these numbers of faults, links, airs, and nodes with radios.
-    pub fn new(counts: [usize; 4]) -> Self {
-        Self {
-            wakeups: WakeUps::new(counts.iter().sum()),
-            counts,
-            pause_at: Instant::FAR_FUTURE,
-            paused_at: None,
-        }
-    }
-
-    /// Returns the number of timers.
-    pub fn timer_counts(&self) -> TimerCounts {
-        let [faults, links, airs, nodes] = self.counts;
-        TimerCounts { faults, network: links + airs + nodes }
-    }
-
-    #[inline]
-    fn number(&self, timer: Timer) -> u32 {
-        let [faults, links, airs, _] = self.counts;
-        let number = match timer {
-            Timer::Fault(fault) => fault,
-            Timer::Link(link) => faults + link,
-            Timer::Air(air) => faults + links + air,
-            Timer::Node(node) => faults + links + airs + node,
-        };
-        number as u32
-    }
-
-    /// Returns the timer of a number.
-    #[inline]
-    pub fn timer(&self, number: u32) -> Timer {
-        let [faults, links, airs, _] = self.counts;
-        let mut number = number as usize;
-        for (count, timer) in
-            [(faults, Timer::Fault as fn(usize) -> Timer), (links, Timer::Link), (airs, Timer::Air)]
-        {
-            if number < count {
-                return timer(number);
-            }
-            number -= count;
-        }
-        Timer::Node(number)
+    pub fn new(counts: [usize; TimerId::CLASSES]) -> Self {
+        Self { wakeups: WakeUps::new(&counts), pause_at: Instant::FAR_FUTURE, paused_at: None }
     }
 
     /// Schedules a wake-up at `at` or earlier.
     #[inline]
-    pub fn schedule(&mut self, timer: Timer, at: Instant) {
-        self.wakeups.schedule(self.number(timer), at);
+    pub fn schedule(&mut self, timer: TimerId, at: Instant) {
+        self.wakeups.schedule(timer, at);
     }
 
     /// Returns the time of the next wake-up or an earlier one; in the far future if there is none.
@@ -101,7 +75,7 @@ impl Schedule {
 
     /// Removes the earliest wake-up, and returns it if no other has replaced it.
     #[inline]
-    pub fn pop(&mut self) -> Option<WakeUp> {
+    pub fn pop(&mut self) -> Option<WakeUp<TimerId>> {
         self.wakeups.pop()
     }
 }
@@ -111,19 +85,16 @@ mod test {
     use super::*;
 
     #[test]
-    fn each_timer_has_a_number() {
-        let schedule = Schedule::new([2, 0, 1, 3]);
+    fn parts_are_one_to_one() {
         let timers = [
-            Timer::Fault(0),
-            Timer::Fault(1),
-            Timer::Air(0),
-            Timer::Node(0),
-            Timer::Node(1),
-            Timer::Node(2),
+            TimerId::Fault(1),
+            TimerId::Link(LinkId::new(2)),
+            TimerId::Air(AirId::new(0)),
+            TimerId::Node(NodeId::new(3)),
         ];
-        for (number, timer) in (0..).zip(timers) {
-            assert_eq!((schedule.number(timer), schedule.timer(number)), (number, timer));
+        for (n, timer) in timers.into_iter().enumerate() {
+            let (class, entity) = timer.parts();
+            assert_eq!((class, TimerId::from_parts(class, entity)), (n, timer));
         }
-        assert_eq!(schedule.timer_counts(), TimerCounts { faults: 2, network: 4 });
     }
 }

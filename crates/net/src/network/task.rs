@@ -1,6 +1,7 @@
 //! Work that waits until a host has reacted.
 
 use driftway_base::Ipv4Addr;
+use driftway_base::{AirId, LinkId, NodeId, PacketId, RadioId};
 use driftway_link::QueuePosition;
 
 use super::Network;
@@ -9,49 +10,49 @@ use super::Network;
 #[derive(Clone, Copy, Debug)]
 pub enum Task {
     /// Handle the frames that a link has ended.
-    PollLink { link: usize },
+    PollLink { link: LinkId },
     /// Deliver a packet from a node's host to itself.
-    DeliverLocally { node: usize, id: u32 },
+    DeliverLocally { node: NodeId, id: PacketId },
     /// Handle the output of a node's ARP and routing.
-    ServeNode { node: usize },
+    ServeNode { node: NodeId },
     /// Poll a link after what came before.
-    MarkLinkReady { link: usize },
+    MarkLinkReady { link: LinkId },
     /// Apply the changes that follow the end of a link's cut.
-    AfterHeal { link: usize },
+    AfterHeal { link: LinkId },
     /// Apply the next planned action of a fault.
     ApplyFaultAction,
     /// Handle the reports of an air's MAC layer.
-    Reports { air: usize },
+    Reports { air: AirId },
     /// Handle a received packet once the neighbour's signal has been.
-    Accept { radio: usize, from: u32, id: u32, broadcast: bool },
+    Accept { radio: RadioId, from: NodeId, id: PacketId },
     /// Pass a received packet to routing.
-    Route { node: usize, from: u32, id: u32 },
+    Route { node: NodeId, from: NodeId, id: PacketId },
     /// Pass an overheard packet to routing.
-    Overhear { node: usize, from: u32, to: u32, id: u32 },
+    Overhear { node: NodeId, from: NodeId, to: NodeId, id: PacketId },
     /// End a packet that the MAC layer has sent.
-    EndSent { radio: usize, id: u32 },
+    EndSent { radio: RadioId, id: PacketId },
     /// Pass a packet that the MAC layer failed to send to routing.
-    FailLink { radio: usize, id: u32, to: u32 },
+    FailLink { radio: RadioId, id: PacketId, to: NodeId },
     /// End the handling of a failed link by routing.
-    EndLinkFailure { node: usize },
+    EndLinkFailure { node: NodeId },
     /// Send the next packet of a radio's queue after a failed one.
-    AfterFailure { radio: usize },
+    AfterFailure { radio: RadioId },
     /// Drop the packets queued for a neighbour.
-    Purge { radio: usize, neighbour: u32 },
+    Purge { radio: RadioId, neighbour: NodeId },
     /// Handle the output of a radio's ARP.
-    DrainArp { radio: usize },
+    DrainArp { radio: RadioId },
     /// Handle the output of a node's routing.
-    DrainRouting { node: usize, place: QueuePosition },
+    DrainRouting { node: NodeId, place: QueuePosition },
     /// Handle the output of a node's feedback.
-    DrainFeedback { node: usize },
+    DrainFeedback { node: NodeId },
     /// Report a route to the feedback of a node.
-    RestoreRoute { node: usize, to: Ipv4Addr },
+    RestoreRoute { node: NodeId, to: Ipv4Addr },
     /// Signal a route discovery to the host.
-    SignalDiscovery { node: usize, to: Ipv4Addr },
+    SignalDiscovery { node: NodeId, to: Ipv4Addr },
     /// Announce the route probes that are due, then call routing.
-    ProbesAndRouting { node: usize },
+    ProbesAndRouting { node: NodeId },
     /// Call the routing of a node whose timeout may be due.
-    RoutingTimer { node: usize },
+    RoutingTimer { node: NodeId },
 }
 
 impl Network {
@@ -64,7 +65,7 @@ impl Network {
             Task::AfterHeal { link } => self.after_heal(link),
             Task::ApplyFaultAction => self.apply_next_action(),
             Task::Reports { air } => self.handle_reports(air),
-            Task::Accept { radio, from, id, broadcast } => self.accept(radio, from, id, broadcast),
+            Task::Accept { radio, from, id } => self.accept(radio, from, id),
             Task::Route { node, from, id } => self.route_received(node, from, id),
             Task::Overhear { node, from, to, id } => self.overhear(node, from, to, id),
             Task::EndSent { radio, id } => self.end_sent(radio, id),

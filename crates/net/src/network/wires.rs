@@ -1,12 +1,12 @@
 //! Packets on wires: arrival at a node, forwarding, and entry into a link.
 
-use driftway_base::DropReason;
+use driftway_base::{DropReason, LinkId, NodeId, PacketId};
 use driftway_link::{LinkEvent, QueuePosition, Side};
 use driftway_route::feedback::Scheme;
 use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
 use super::notices::{next_hop_of, notified_destination};
-use super::schedule::Timer;
+use super::schedule::TimerId;
 use super::task::Task;
 use super::{CROSS_TRAFFIC_STREAM, DISCARD_PORT, Network};
 use crate::addresses::address;
@@ -15,7 +15,7 @@ use crate::output::Output;
 
 impl Network {
     /// Handles the frames that a link has ended, and schedules its next wake-up.
-    pub(super) fn poll_link(&mut self, link: usize) {
+    pub(super) fn poll_link(&mut self, link: LinkId) {
         while let Some(event) = self.wires.links[link].poll(self.now) {
             match event {
                 LinkEvent::Sent { from, id } => {
@@ -39,13 +39,13 @@ impl Network {
             }
         }
         if let Some(at) = self.wires.links[link].next_timeout() {
-            self.schedule.schedule(Timer::Link(link), at);
+            self.schedule.schedule(TimerId::Link(link), at);
         }
     }
 
     /// Handles a packet that arrives at a node over the node's side of a link: delivers or forwards
     /// it.
-    fn arrive(&mut self, node: usize, over: LinkEnd, id: u32) {
+    fn arrive(&mut self, node: NodeId, over: LinkEnd, id: PacketId) {
         if self.gateways.splitting == Some(node) && self.intercepts_handle(node, id) {
             let outcome = Outcome::Delivered;
             let Some(packet) = self.end(Place::Node(node), id, outcome) else { return };
@@ -78,7 +78,7 @@ impl Network {
 
     /// Decrements the time to live of a packet that is to be forwarded (RFC 1812 §5.3.1); false if
     /// it has expired, and the packet is dropped.
-    pub(super) fn decrement_ttl(&mut self, node: usize, id: u32) -> bool {
+    pub(super) fn decrement_ttl(&mut self, node: NodeId, id: PacketId) -> bool {
         let Some(packet) = self.packets.get(id).map(|routed| &mut routed.packet) else {
             return false;
         };
@@ -92,7 +92,7 @@ impl Network {
 
     /// Forwards a packet from a node over its next interface.
     #[inline]
-    pub(super) fn forward(&mut self, node: usize, id: u32, place: QueuePosition) {
+    pub(super) fn forward(&mut self, node: NodeId, id: PacketId, place: QueuePosition) {
         if self.medium.airs.is_empty() {
             return self.forward_over_wire(node, id, place);
         }
@@ -108,7 +108,7 @@ impl Network {
     }
 
     /// Forwards a packet from a node over the next of its wires.
-    pub(super) fn forward_over_wire(&mut self, node: usize, id: u32, place: QueuePosition) {
+    pub(super) fn forward_over_wire(&mut self, node: NodeId, id: PacketId, place: QueuePosition) {
         let Some(packet) = self.packets.get(id).map(|routed| &routed.packet) else { return };
         let to = packet.ip.destination;
         let Some(goal) = self.topology.node_at(to) else {
@@ -140,7 +140,7 @@ impl Network {
     }
 
     /// Sends a packet of cross traffic over one hop.
-    pub(super) fn send_cross_traffic(&mut self, link: usize, side: Side, bytes: u32) {
+    pub(super) fn send_cross_traffic(&mut self, link: LinkId, side: Side, bytes: u32) {
         let (from, to) =
             (self.topology.node_of(LinkEnd { link, side }), self.topology.across(link, side));
         // The configured size is that of the IP packet.
@@ -158,6 +158,6 @@ impl Network {
 }
 
 /// Creates a packet of a node itself, not yet numbered.
-pub(super) fn new_packet(from: usize, to: driftway_base::Ipv4Addr, body: Body) -> Packet {
+pub(super) fn new_packet(from: NodeId, to: driftway_base::Ipv4Addr, body: Body) -> Packet {
     Packet { ip: driftway_wire::IpHeader::new(address(from), to), body }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use driftway_base::Signal;
+use driftway_base::{LinkId, NodeId, PacketId, Signal};
+
+use typed_index_collections::{TiVec, ti_vec};
 
 use super::task::Task;
 use crate::output::Output;
@@ -14,15 +16,15 @@ pub struct Work {
     /// Tasks, the next one last.
     pub tasks: Vec<Task>,
     /// Links to be polled after all tasks.
-    pub ready_links: VecDeque<usize>,
+    pub ready_links: VecDeque<LinkId>,
     /// Packets from a node to itself.
-    pub local_deliveries: VecDeque<(usize, u32)>,
+    pub local_deliveries: VecDeque<(NodeId, PacketId)>,
     /// Nodes whose feedback is to be polled.
-    pub ready_feedback: VecDeque<usize>,
+    pub ready_feedback: VecDeque<NodeId>,
     /// Nodes whose routing or ARP may have output.
-    ready_nodes: VecDeque<usize>,
+    ready_nodes: VecDeque<NodeId>,
     /// True for these.
-    is_ready: Vec<bool>,
+    is_ready: TiVec<NodeId, bool>,
 }
 
 impl Work {
@@ -35,7 +37,7 @@ impl Work {
             local_deliveries: VecDeque::with_capacity(16),
             ready_feedback: VecDeque::new(),
             ready_nodes: VecDeque::with_capacity(nodes),
-            is_ready: vec![false; nodes],
+            is_ready: ti_vec![false; nodes],
         }
     }
 
@@ -64,14 +66,14 @@ impl Work {
     }
 
     /// Puts a node into the queue of nodes whose routing has to be polled.
-    pub fn mark_ready(&mut self, node: usize) {
+    pub fn mark_ready(&mut self, node: NodeId) {
         if !std::mem::replace(&mut self.is_ready[node], true) {
             self.ready_nodes.push_back(node);
         }
     }
 
     /// Passes a signal to a node's host.
-    pub fn signal(&mut self, node: usize, signal: Signal) {
+    pub fn signal(&mut self, node: NodeId, signal: Signal) {
         self.outputs.push_back(Output::Signal { node, signal });
     }
 }

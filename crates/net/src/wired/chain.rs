@@ -1,24 +1,25 @@
 //! A chain of nodes with parallel routes, and the choice of the next hop.
 
-use driftway_base::RandomStream;
+use driftway_base::{LinkId, NodeId, RandomStream};
 use driftway_link::Side;
 use driftway_scenario::{Link, MultipathPolicy, Path};
+use typed_index_collections::{TiVec, ti_vec};
 
 use crate::interface::LinkEnd;
 
 /// Location of a node: on the chain, or on a parallel route.
 #[derive(Clone, Copy, Debug)]
 enum NodeLocation {
-    Chain(usize),
+    Chain(NodeId),
     Parallel { route: usize, after: usize },
 }
 
 /// A route parallel to the chain.
 struct ParallelRoute {
-    from: usize,
-    to: usize,
+    from: NodeId,
+    to: NodeId,
     /// Links in order.
-    links: Vec<usize>,
+    links: Vec<LinkId>,
     /// Used only while no other route is usable.
     standby: bool,
 }
@@ -26,7 +27,7 @@ struct ParallelRoute {
 impl ParallelRoute {
     /// Returns its interface at the node `at` of the chain towards `goal`; `None` if it does not
     /// lead there.
-    fn link_towards(&self, at: usize, goal: usize) -> Option<LinkEnd> {
+    fn link_towards(&self, at: NodeId, goal: NodeId) -> Option<LinkEnd> {
         if goal > at && self.from == at && self.to <= goal {
             self.links.first().map(|link| LinkEnd { link: *link, side: Side::A })
         } else if goal < at && self.to == at && self.from >= goal {
@@ -39,14 +40,14 @@ impl ParallelRoute {
 
 /// The nodes of a path and the routes between them.
 pub struct Chain {
-    locations: Vec<NodeLocation>,
+    locations: TiVec<NodeId, NodeLocation>,
     /// Last node of the chain.
-    last_node: usize,
+    last_node: NodeId,
     routes: Vec<ParallelRoute>,
     spread: MultipathPolicy,
     /// Next route for round-robin, for each node.
-    round_robin_next: Vec<usize>,
-    route_streams: Vec<RandomStream>,
+    round_robin_next: TiVec<NodeId, usize>,
+    route_streams: TiVec<NodeId, RandomStream>,
 }
 
 /// A chain with its links: link *k* − 1 is hop *k*, those of parallel routes follow.
@@ -54,49 +55,45 @@ pub struct ChainLinks {
     /// The nodes and routes.
     pub chain: Chain,
     /// Nodes at side A and B of each link.
-    pub endpoints: Vec<[usize; 2]>,
+    pub endpoints: TiVec<LinkId, [NodeId; 2]>,
     /// The links as the scenario has them.
-    pub links: Vec<Link>,
+    pub links: TiVec<LinkId, Link>,
 }
 
 impl Chain {
     /// Builds the chain of a path.
     pub fn build(path: &Path, seed: u64) -> ChainLinks {
-        let last_node = path.hops as usize;
-        let mut locations: Vec<NodeLocation> = (0..=last_node).map(NodeLocation::Chain).collect();
-        let mut endpoints: Vec<[usize; 2]> = (0..last_node).map(|n| [n, n + 1]).collect();
-        let mut links: Vec<Link> = (1..=path.hops).map(|hop| path.hop_link(hop)).collect();
+        let nodes = (0..=path.hops).map(NodeId::new);
+        let mut locations: TiVec<NodeId, _> = nodes.map(NodeLocation::Chain).collect();
+        let ends = (0..path.hops).map(|n| [n, n + 1].map(NodeId::new));
+        let mut endpoints: TiVec<LinkId, [NodeId; 2]> = ends.collect();
+        let mut links: TiVec<LinkId, Link> =
+            (1..=path.hops).map(|hop| path.hop_link(hop)).collect();
         let mut routes = Vec::new();
         for parallel in &path.parallel {
             let route = routes.len();
             let mut own = Vec::new();
-            let mut last = parallel.from as usize;
+            let [from, to] = [parallel.from, parallel.to].map(NodeId::new);
+            let mut last = from;
             for after in 0..parallel.hops as usize {
                 let next = if after + 1 == parallel.hops as usize {
-                    parallel.to as usize
+                    to
                 } else {
-                    locations.push(NodeLocation::Parallel { route, after });
-                    locations.len() - 1
+                    locations.push_and_get_key(NodeLocation::Parallel { route, after })
                 };
-                own.push(links.len());
                 endpoints.push([last, next]);
-                links.push(path.parallel_link(parallel));
+                own.push(links.push_and_get_key(path.parallel_link(parallel)));
                 last = next;
             }
-            routes.push(ParallelRoute {
-                from: parallel.from as usize,
-                to: parallel.to as usize,
-                links: own,
-                standby: parallel.standby,
-            });
+            routes.push(ParallelRoute { from, to, links: own, standby: parallel.standby });
         }
         let nodes = locations.len();
         let chain = Self {
             locations,
-            last_node,
+            last_node: NodeId::new(path.hops),
             routes,
             spread: path.spread,
-            round_robin_next: vec![0; nodes],
+            round_robin_next: ti_vec![0; nodes],
             route_streams: (0..nodes).map(|n| RandomStream::new(seed, "route", n as u64)).collect(),
         };
         ChainLinks { chain, endpoints, links }
@@ -108,7 +105,7 @@ impl Chain {
     }
 
     /// Returns the last node of the chain; the first is 0.
-    pub fn last_node(&self) -> usize {
+    pub fn last_node(&self) -> NodeId {
         self.last_node
     }
 
@@ -117,8 +114,8 @@ impl Chain {
     /// none.
     pub fn choose_link(
         &mut self,
-        node: usize,
-        destination: usize,
+        node: NodeId,
+        destination: NodeId,
         usable: impl Fn(LinkEnd) -> bool,
     ) -> Option<LinkEnd> {
         let goal = self.chain_node_of(destination);
@@ -154,8 +151,8 @@ impl Chain {
     /// Returns every interface from `node` towards `destination`, including standby routes.
     pub fn candidate_links(
         &self,
-        node: usize,
-        destination: usize,
+        node: NodeId,
+        destination: NodeId,
     ) -> impl Iterator<Item = LinkEnd> + '_ {
         let goal = self.chain_node_of(destination);
         let (only, at) = match self.locations[node] {
@@ -170,15 +167,15 @@ impl Chain {
             .chain(self.routes.iter().filter_map(move |route| route.link_towards(at, goal)))
     }
 
-    const fn link_on_chain(at: usize, goal: usize) -> LinkEnd {
+    fn link_on_chain(at: NodeId, goal: NodeId) -> LinkEnd {
         if goal > at {
-            LinkEnd { link: at, side: Side::A }
+            LinkEnd { link: LinkId::new(at.number()), side: Side::A }
         } else {
-            LinkEnd { link: at - 1, side: Side::B }
+            LinkEnd { link: LinkId::new(at.number() - 1), side: Side::B }
         }
     }
 
-    fn link_on_parallel_route(&self, route: usize, after: usize, goal: usize) -> LinkEnd {
+    fn link_on_parallel_route(&self, route: usize, after: usize, goal: NodeId) -> LinkEnd {
         let route = &self.routes[route];
         if goal >= route.to {
             LinkEnd { link: route.links[after + 1], side: Side::A }
@@ -189,7 +186,7 @@ impl Chain {
 
     /// Returns the chain node to route towards: the destination, or the start of its parallel
     /// route.
-    fn chain_node_of(&self, destination: usize) -> usize {
+    fn chain_node_of(&self, destination: NodeId) -> NodeId {
         match self.locations[destination] {
             NodeLocation::Chain(at) => at,
             NodeLocation::Parallel { route, .. } => self.routes[route].from,

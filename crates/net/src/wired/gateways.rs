@@ -5,30 +5,33 @@
 //! theirs, too. Without any of this it is the nearest gateway. All wired nodes learn of a change at
 //! once.
 
+use driftway_base::NodeId;
+use typed_index_collections::{TiVec, ti_vec};
+
 /// The gateways of all wired nodes, and what they know of the nodes on the air.
 pub struct Gateways {
-    /// The part of the network to which each node belongs: those that wires join have one number.
-    parts: Vec<usize>,
+    /// The part of the network to which each node belongs, by its first node: wires join those of a part.
+    parts: TiVec<NodeId, NodeId>,
     /// The gateways that each node without a radio reaches by wires, the nearest first.
-    of_node: Vec<(usize, Vec<usize>)>,
+    of_node: Vec<(NodeId, Vec<NodeId>)>,
     /// By node.
-    known: Vec<KnownGateways>,
+    known: TiVec<NodeId, KnownGateways>,
 }
 
 /// Knowledge about the gateways to a node.
 #[derive(Clone, Debug, Default)]
 struct KnownGateways {
     /// Those that have heard from it and not lost it since, the last one first.
-    heard: Vec<usize>,
+    heard: Vec<NodeId>,
     /// Those that have lost their way to it.
-    lost: Vec<usize>,
+    lost: Vec<NodeId>,
 }
 
 impl Gateways {
-    /// Gateways of these nodes without radios, the nearest first. `parts` has a number for each node,
-    /// which is the same for those that wires join.
-    pub fn new(parts: Vec<usize>, of_node: Vec<(usize, Vec<usize>)>) -> Self {
-        let known = vec![KnownGateways::default(); parts.len()];
+    /// Takes the gateways of these nodes without radios, the nearest first. `parts` has for each node the first
+    /// of those that wires join to it.
+    pub fn new(parts: TiVec<NodeId, NodeId>, of_node: Vec<(NodeId, Vec<NodeId>)>) -> Self {
+        let known = ti_vec![KnownGateways::default(); parts.len()];
         Self { parts, of_node, known }
     }
 
@@ -39,7 +42,7 @@ impl Gateways {
 
     /// Handles a packet of a node that has come to a gateway over the air; true if the node is
     /// reached by another gateway now.
-    pub fn on_heard(&mut self, gateway: usize, from: usize) -> bool {
+    pub fn on_heard(&mut self, gateway: NodeId, from: NodeId) -> bool {
         let Some(known) = self.known.get_mut(from) else { return false };
         if known.heard.first() == Some(&gateway)
             || self.parts.get(gateway) == self.parts.get(from)
@@ -55,7 +58,7 @@ impl Gateways {
 
     /// Handles the loss of a gateway's way to a node; true if the node may be reached by another
     /// gateway now.
-    pub fn on_lost(&mut self, gateway: usize, to: usize) -> bool {
+    pub fn on_lost(&mut self, gateway: NodeId, to: NodeId) -> bool {
         let mut lists = self.of_node.iter().map(|(_, gateways)| gateways);
         let Some(all) = lists.find(|gateways| gateways.contains(&gateway)) else { return false };
         let Some(known) = self.known.get_mut(to) else { return false };
@@ -70,7 +73,7 @@ impl Gateways {
     }
 
     /// Returns the nodes without radios that do not reach a node by wires, and the gateway of each.
-    pub fn routes(&self, to: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+    pub fn routes(&self, to: NodeId) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
         let (known, part) = (self.known.get(to), self.parts.get(to));
         let apart = self.of_node.iter().filter(move |(node, _)| self.parts.get(*node) != part);
         apart.filter_map(move |(node, gateways)| {
@@ -90,44 +93,61 @@ mod test {
     /// Node 0 is nearer to gateway 1 than to gateway 2; gateway 4 of node 3 is apart. Node 5 is on
     /// the air.
     fn gateways() -> Gateways {
-        let gateways = Gateways::new(vec![0, 0, 0, 3, 3, 5], vec![(0, vec![1, 2]), (3, vec![4])]);
+        let parts = [0, 0, 0, 3, 3, 5].map(NodeId::new);
+        let of_node = [(0, vec![1, 2]), (3, vec![4])].map(|(node, gateways)| {
+            (NodeId::new(node), gateways.into_iter().map(NodeId::new).collect())
+        });
+        let gateways = Gateways::new(parts.to_vec().into(), of_node.to_vec());
         assert!(gateways.has_choice());
         gateways
     }
 
-    fn routes(gateways: &Gateways) -> Vec<(usize, usize)> {
-        gateways.routes(5).collect()
+    fn routes_to(gateways: &Gateways, to: u32) -> Vec<(u32, u32)> {
+        let routes = gateways.routes(NodeId::new(to));
+        routes.map(|(node, gateway)| (node.number(), gateway.number())).collect()
+    }
+
+    fn routes(gateways: &Gateways) -> Vec<(u32, u32)> {
+        routes_to(gateways, 5)
+    }
+
+    fn hear(gateways: &mut Gateways, gateway: u32, from: u32) -> bool {
+        gateways.on_heard(NodeId::new(gateway), NodeId::new(from))
+    }
+
+    fn lose(gateways: &mut Gateways, gateway: u32) -> bool {
+        gateways.on_lost(NodeId::new(gateway), NodeId::new(5))
     }
 
     #[test]
     fn a_node_is_reached_by_the_gateway_that_heard_from_it() {
         let mut gateways = gateways();
         assert_eq!(routes(&gateways), [(0, 1), (3, 4)]);
-        assert!(gateways.on_heard(2, 5));
+        assert!(hear(&mut gateways, 2, 5));
         assert_eq!(routes(&gateways), [(0, 2), (3, 4)]);
-        assert!(!gateways.on_heard(2, 5), "no change");
-        assert!(gateways.on_heard(4, 5));
+        assert!(!hear(&mut gateways, 2, 5), "no change");
+        assert!(hear(&mut gateways, 4, 5));
         assert_eq!(routes(&gateways), [(0, 2), (3, 4)], "each among its own gateways");
-        assert!(gateways.on_heard(1, 5));
+        assert!(hear(&mut gateways, 1, 5));
         assert_eq!(routes(&gateways), [(0, 1), (3, 4)]);
-        assert!(!gateways.on_heard(5, 0), "it is no gateway");
-        assert!(!gateways.on_heard(1, 0), "a wire joins them");
-        assert_eq!(gateways.routes(3).collect::<Vec<_>>(), [(0, 1)]);
+        assert!(!hear(&mut gateways, 5, 0), "it is no gateway");
+        assert!(!hear(&mut gateways, 1, 0), "a wire joins them");
+        assert_eq!(routes_to(&gateways, 3), [(0, 1)]);
     }
 
     #[test]
     fn a_gateway_that_has_lost_its_way_is_not_used_until_all_have() {
         let mut gateways = gateways();
-        assert!(gateways.on_lost(1, 5));
+        assert!(lose(&mut gateways, 1));
         assert_eq!(routes(&gateways), [(0, 2), (3, 4)]);
-        assert!(gateways.on_lost(2, 5));
+        assert!(lose(&mut gateways, 2));
         assert_eq!(routes(&gateways), [(0, 1), (3, 4)]);
-        assert!(gateways.on_lost(1, 5));
+        assert!(lose(&mut gateways, 1));
         assert_eq!(routes(&gateways), [(0, 2), (3, 4)]);
-        assert!(gateways.on_heard(1, 5));
+        assert!(hear(&mut gateways, 1, 5));
         assert_eq!(routes(&gateways), [(0, 1), (3, 4)]);
-        assert!(!gateways.on_lost(4, 5), "there is no other");
-        assert!(!gateways.on_lost(3, 5), "it is no gateway");
+        assert!(!lose(&mut gateways, 4), "there is no other");
+        assert!(!lose(&mut gateways, 3), "it is no gateway");
         assert_eq!(routes(&gateways), [(0, 1), (3, 4)]);
     }
 }

@@ -1,7 +1,9 @@
 //! Nodes and wires, and the choice of the next wire.
 
 use driftway_base::Ipv4Addr;
+use driftway_base::{LinkId, NodeId};
 use driftway_link::Side;
+use typed_index_collections::TiVec;
 
 use crate::addresses::{EdgeSubnet, edge_subnet, node_at};
 use crate::interface::LinkEnd;
@@ -12,7 +14,7 @@ use crate::wired::route_table::RouteTable;
 pub struct Topology {
     nodes: usize,
     /// Nodes at side A and B of each link.
-    endpoints: Vec<[usize; 2]>,
+    endpoints: TiVec<LinkId, [NodeId; 2]>,
     routes: WiredRoutes,
 }
 
@@ -26,14 +28,14 @@ pub enum WiredRoutes {
 
 impl Topology {
     /// Creates a topology from the nodes at side A and B of each link.
-    pub fn new(nodes: usize, endpoints: Vec<[usize; 2]>, routes: WiredRoutes) -> Self {
+    pub fn new(nodes: usize, endpoints: TiVec<LinkId, [NodeId; 2]>, routes: WiredRoutes) -> Self {
         Self { nodes, endpoints, routes }
     }
 
     /// Returns the node of an address, or the node in front of its network.
-    pub fn node_at(&self, address: Ipv4Addr) -> Option<usize> {
+    pub fn node_at(&self, address: Ipv4Addr) -> Option<NodeId> {
         let end = || match (&self.routes, edge_subnet(address)?) {
-            (WiredRoutes::Chain(_), EdgeSubnet::First) => Some(0),
+            (WiredRoutes::Chain(_), EdgeSubnet::First) => Some(NodeId::new(0)),
             (WiredRoutes::Chain(chain), EdgeSubnet::Last) => Some(chain.last_node()),
             (WiredRoutes::Table(_), _) => None,
         };
@@ -41,7 +43,7 @@ impl Topology {
     }
 
     /// Returns the last node of a chain; the first is 0.
-    pub fn last_node(&self) -> Option<usize> {
+    pub fn last_node(&self) -> Option<NodeId> {
         match &self.routes {
             WiredRoutes::Chain(chain) => Some(chain.last_node()),
             WiredRoutes::Table(_) => None,
@@ -49,18 +51,18 @@ impl Topology {
     }
 
     /// Returns the node at the other end of a link.
-    pub fn across(&self, link: usize, from: Side) -> usize {
+    pub fn across(&self, link: LinkId, from: Side) -> NodeId {
         let [a, b] = self.endpoints[link];
         if from == Side::A { b } else { a }
     }
 
     /// Returns the node at a side of a link.
-    pub fn node_of(&self, link_end: LinkEnd) -> usize {
+    pub fn node_of(&self, link_end: LinkEnd) -> NodeId {
         self.across(link_end.link, link_end.side.other())
     }
 
     /// Returns true if packets from `node` to `destination` leave by a wire.
-    pub fn has_route(&self, node: usize, destination: usize) -> bool {
+    pub fn has_route(&self, node: NodeId, destination: NodeId) -> bool {
         match &self.routes {
             WiredRoutes::Chain(_) => true,
             WiredRoutes::Table(table) => table.next_link(node, destination).is_some(),
@@ -68,7 +70,7 @@ impl Topology {
     }
 
     /// Sets the route from `node` to `destination`, which wires do not reach, to that to a gateway.
-    pub fn set_gateway(&mut self, node: usize, destination: usize, gateway: usize) {
+    pub fn set_gateway(&mut self, node: NodeId, destination: NodeId, gateway: NodeId) {
         if let WiredRoutes::Table(table) = &mut self.routes {
             table.set_via(node, destination, gateway);
         }
@@ -78,8 +80,8 @@ impl Topology {
     /// there is none.
     pub fn choose_link(
         &mut self,
-        node: usize,
-        destination: usize,
+        node: NodeId,
+        destination: NodeId,
         usable: impl Fn(LinkEnd) -> bool,
     ) -> Option<LinkEnd> {
         match &mut self.routes {
@@ -93,8 +95,8 @@ impl Topology {
     /// Returns every wire from `node` towards `destination`, including standby routes.
     pub fn candidate_links(
         &self,
-        node: usize,
-        destination: usize,
+        node: NodeId,
+        destination: NodeId,
     ) -> impl Iterator<Item = LinkEnd> + '_ {
         let (chain, table) = match &self.routes {
             WiredRoutes::Chain(chain) => (Some(chain), None),
@@ -107,15 +109,15 @@ impl Topology {
     }
 
     /// Returns the link between these nodes; the first of several.
-    pub fn link_between(&self, nodes: [usize; 2]) -> Option<usize> {
+    pub fn link_between(&self, nodes: [NodeId; 2]) -> Option<LinkId> {
         let [a, b] = nodes;
-        self.endpoints.iter().position(|ends| *ends == [a, b] || *ends == [b, a])
+        self.endpoints.position(|ends| *ends == [a, b] || *ends == [b, a])
     }
 
     /// Returns the wired interfaces of a node.
-    pub fn link_ends(&self, node: usize) -> impl Iterator<Item = LinkEnd> + '_ {
+    pub fn link_ends(&self, node: NodeId) -> impl Iterator<Item = LinkEnd> + '_ {
         let sides = |link| [Side::A, Side::B].map(|side| LinkEnd { link, side });
-        let all = (0..self.endpoints.len()).flat_map(sides);
+        let all = self.endpoints.keys().flat_map(sides);
         all.filter(move |link_end| self.node_of(*link_end) == node)
     }
 }
@@ -126,6 +128,7 @@ mod test {
     use driftway_base::Ipv4Addr;
     use driftway_scenario::{Network, Path, Scenario};
 
+    use crate::addresses::address;
     use crate::wired::chain::{Chain, ChainLinks};
 
     fn path(text: &str) -> Path {
@@ -159,10 +162,12 @@ mod test {
     }
 
     /// Follows the next hops from node to node.
-    fn walk(topology: &mut Topology, from: usize, to: usize) -> Vec<usize> {
-        let mut nodes = vec![from];
-        while let Some(link_end) = topology.choose_link(nodes[nodes.len() - 1], to, |_| true) {
-            nodes.push(topology.across(link_end.link, link_end.side));
+    fn walk(topology: &mut Topology, from: u32, to: u32) -> Vec<u32> {
+        let (mut nodes, to) = (vec![from], NodeId::new(to));
+        while let Some(link_end) =
+            topology.choose_link(NodeId::new(nodes[nodes.len() - 1]), to, |_| true)
+        {
+            nodes.push(topology.across(link_end.link, link_end.side).number());
             assert!(nodes.len() < 100, "no end: {nodes:?}");
         }
         nodes
@@ -174,16 +179,16 @@ mod test {
     fn addresses_and_nodes_are_one_to_one() {
         let topology = build("hops = 4");
         assert_eq!(topology.nodes, 5);
-        for node in 0..5 {
-            assert_eq!(topology.node_at(crate::addresses::address(node)), Some(node));
+        for node in (0..5).map(NodeId::new) {
+            assert_eq!(topology.node_at(address(node)), Some(node));
         }
-        assert_eq!(crate::addresses::address(0), Ipv4Addr::new(10, 0, 0, 1));
-        assert_eq!(topology.node_at(crate::addresses::address(5)), None);
+        assert_eq!(address(NodeId::new(0)), Ipv4Addr::new(10, 0, 0, 1));
+        assert_eq!(topology.node_at(address(NodeId::new(5))), None);
         assert_eq!(topology.node_at(Ipv4Addr::new(10, 0, 0, 0)), None);
         assert_eq!(topology.node_at(Ipv4Addr::new(192, 168, 0, 1)), None);
         // The networks behind the ends, but not a node's own address.
-        assert_eq!(topology.node_at(Ipv4Addr::new(10, 1, 7, 1)), Some(0));
-        assert_eq!(topology.node_at(Ipv4Addr::new(10, 2, 0, 1)), Some(4));
+        assert_eq!(topology.node_at(Ipv4Addr::new(10, 1, 7, 1)), Some(NodeId::new(0)));
+        assert_eq!(topology.node_at(Ipv4Addr::new(10, 2, 0, 1)), Some(NodeId::new(4)));
         assert_eq!(topology.node_at(Ipv4Addr::new(10, 3, 0, 1)), None);
     }
 
@@ -263,7 +268,13 @@ mod test {
         let choices = |seed| {
             let mut topology = build_seeded(&routes, seed);
             (0..1000)
-                .map(|_| topology.choose_link(1, 4, |_| true).unwrap().link)
+                .map(|_| {
+                    topology
+                        .choose_link(NodeId::new(1), NodeId::new(4), |_| true)
+                        .unwrap()
+                        .link
+                        .number()
+                })
                 .collect::<Vec<_>>()
         };
         assert_eq!(choices(1), choices(1));

@@ -1,24 +1,25 @@
 //! The wires of a network.
 
-use driftway_base::Instant;
+use driftway_base::{Instant, LinkId};
 use driftway_link::{EnqueueOutcome, Frame, PathLink, QueuePosition, Side};
+use typed_index_collections::{TiVec, ti_vec};
 
 use crate::interface::LinkEnd;
 
 /// All links, with the state of each that is not its own.
 pub struct Wires {
     /// The links.
-    pub links: Vec<PathLink>,
+    pub links: TiVec<LinkId, PathLink>,
     /// True for links whose routers send source quenches.
-    sends_source_quench: Vec<bool>,
+    sends_source_quench: TiVec<LinkId, bool>,
     /// Number of faults that currently cut each link.
-    cut_counts: Vec<u32>,
+    cut_counts: TiVec<LinkId, u32>,
 }
 
 impl Wires {
     /// Takes the links of a network.
-    pub fn new(links: Vec<PathLink>, sends_source_quench: Vec<bool>) -> Self {
-        Self { cut_counts: vec![0; links.len()], links, sends_source_quench }
+    pub fn new(links: TiVec<LinkId, PathLink>, sends_source_quench: TiVec<LinkId, bool>) -> Self {
+        Self { cut_counts: ti_vec![0; links.len()], links, sends_source_quench }
     }
 
     /// Returns the number of links.
@@ -43,24 +44,24 @@ impl Wires {
     }
 
     /// Returns true if the router at an end of a link sends source quenches.
-    pub fn sends_source_quench(&self, link: usize) -> bool {
+    pub fn sends_source_quench(&self, link: LinkId) -> bool {
         self.sends_source_quench[link]
     }
 
     /// Counts a cut of a link; returns true if it is the only one.
-    pub fn count_cut(&mut self, link: usize) -> bool {
+    pub fn count_cut(&mut self, link: LinkId) -> bool {
         self.cut_counts[link] += 1;
         self.cut_counts[link] == 1
     }
 
     /// Counts the end of a cut; returns true if no other is left.
-    pub fn count_heal(&mut self, link: usize) -> bool {
+    pub fn count_heal(&mut self, link: LinkId) -> bool {
         self.cut_counts[link] -= 1;
         self.cut_counts[link] == 0
     }
 
     /// Returns true if a link is cut.
-    pub fn is_cut(&self, link: usize) -> bool {
+    pub fn is_cut(&self, link: LinkId) -> bool {
         self.cut_counts[link] > 0
     }
 

@@ -46,9 +46,9 @@ pub struct DcfConfig {
     /// off before every frame.
     pub first_at_once: bool,
     /// A station answers an RTS only if its medium is idle. The standard: only its NAV at the end
-    /// of the RTS matters (§9.2.5.7). ns-2.35: the CTS is also suppressed by anything that makes the
-    /// medium busy when it would start (a NAV, also one set for an EIFS; a frame under reception),
-    /// and while the station itself waits for a response.
+    /// of the RTS matters (§9.2.5.7). ns-2.35: the CTS is also suppressed by anything that makes
+    /// the medium busy when it would start (a NAV, also one set for an EIFS; a frame under
+    /// reception), and while the station itself waits for a response.
     pub cts_needs_idle: bool,
     /// After a CTS, data is sent only if the medium is idle. The standard: always (§9.2.5.7).
     /// ns-2.35 checks medium and NAV again; if busy, it doubles the contention window, backs off
@@ -110,12 +110,13 @@ pub enum CaptureModel {
     /// arrived first, or within the preamble of the earlier one, or the earlier one could not be
     /// decoded anyway. (The standard leaves this open.)
     Stronger,
-    /// The rule of `Stronger`, but by the ratio to the sum of all other frames at the receiver (SINR). Noise
-    /// is accounted for in the receive threshold; signals too weak to be sensed are not counted.
+    /// The rule of `Stronger`, but by the ratio to the sum of all other frames at the receiver
+    /// (SINR). Noise is accounted for in the receive threshold; signals too weak to be sensed are
+    /// not counted.
     Sinr,
-    /// The rule of ns-2.35: only the frame that arrived first, whether or not it can be decoded. A weaker
-    /// frame that it captures over sets the NAV for its airtime and an EIFS. A later frame is lost
-    /// whatever its power, and of the two the one that ends last occupies the receiver.
+    /// The rule of ns-2.35: only the frame that arrived first, whether or not it can be decoded. A
+    /// weaker frame that it captures over sets the NAV for its airtime and an EIFS. A later frame
+    /// is lost whatever its power, and of the two the one that ends last occupies the receiver.
     First,
 }
 

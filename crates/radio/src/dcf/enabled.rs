@@ -1,9 +1,9 @@
 //! Stations that are disabled: off the air, as a host that has lost its power or left.
 
-use driftway_base::Instant;
+use driftway_base::{Instant, StationId};
 
 use super::Dcf;
-use super::station::{DISABLED, NONE, PROMISCUOUS, Phase, RX_FAILED, Station};
+use super::access_state::{AccessState, DISABLED, PROMISCUOUS, Phase, RX_FAILED};
 use crate::{FailReason, MacReport, OutgoingPacket};
 
 impl Dcf {
@@ -26,68 +26,68 @@ impl Dcf {
     /// numbers, random streams and promiscuous mode continue. It senses the frames that are on the
     /// air, but decodes only those that begin later, and waits for a DIFS from this instant on or
     /// from the end of those frames.
-    pub fn set_enabled(&mut self, now: Instant, node: u32, enabled: bool) {
+    pub fn set_enabled(&mut self, now: Instant, station: StationId, enabled: bool) {
         self.advance(now.as_nanos());
-        if self.is_enabled(node) != enabled {
+        if self.is_enabled(station) != enabled {
             if enabled {
-                self.enable(node);
+                self.enable(station);
             } else {
-                self.disable(node);
+                self.disable(station);
             }
         }
     }
 
     /// Returns whether a station is enabled.
-    pub fn is_enabled(&self, node: u32) -> bool {
-        !self.stations[node as usize].has(DISABLED)
+    pub fn is_enabled(&self, station: StationId) -> bool {
+        !self.access_states[station].has(DISABLED)
     }
 
-    fn disable(&mut self, node: u32) {
-        self.event_queue.forget_station(node);
-        self.transmissions.cut(node);
-        self.transmissions.lose_at(node);
-        let state = &mut self.transmit_states[node as usize];
+    fn disable(&mut self, station: StationId) {
+        self.event_queue.forget_station(station);
+        self.transmissions.cut(station);
+        self.transmissions.lose_at(station);
+        let state = &mut self.transmit_states[station];
         state.forget_exchange(&self.config);
         let has_packet = state.packet.is_some();
-        let station = &mut self.stations[node as usize];
+        let access = &mut self.access_states[station];
         // The frames in the air around it are followed all the time, for when it is enabled.
-        *station = Station {
-            rx_start: station.rx_start,
-            rx_end: station.rx_end,
-            rx_signal: station.rx_signal,
-            tx_end: station.tx_end.min(self.now),
+        *access = AccessState {
+            rx_start: access.rx_start,
+            rx_end: access.rx_end,
+            rx_signal: access.rx_signal,
+            tx_end: access.tx_end.min(self.now),
             phase: if has_packet { Phase::Aborted } else { Phase::Idle },
-            flags: station.flags & PROMISCUOUS | DISABLED,
-            ..Station::NEW
+            flags: access.flags & PROMISCUOUS | DISABLED,
+            ..AccessState::NEW
         };
         if has_packet {
-            self.arm_timer_at(node, self.now);
+            self.arm_timer_at(station, self.now);
         }
     }
 
-    fn enable(&mut self, node: u32) {
-        let station = &mut self.stations[node as usize];
-        station.clear(DISABLED);
-        station.busy_until = self.now;
-        let on_air = station.rx_end > self.now;
-        station.set_to(RX_FAILED, on_air && self.config.eifs_when_only_sensed);
-        debug_assert_eq!(station.rx_transmission, NONE, "it decodes none of these frames");
+    fn enable(&mut self, station: StationId) {
+        let access = &mut self.access_states[station];
+        access.clear(DISABLED);
+        access.busy_until = self.now;
+        let on_air = access.rx_end > self.now;
+        access.set_to(RX_FAILED, on_air && self.config.eifs_when_only_sensed);
+        debug_assert_eq!(access.rx_transmission, None, "it decodes none of these frames");
     }
 
     /// Reports the packet of a station that was disabled.
     #[cold]
     #[inline(never)]
-    pub(super) fn report_aborted(&mut self, node: u32, reports: &mut Vec<MacReport>) {
-        self.stations[node as usize].phase = Phase::Idle;
-        let state = &mut self.transmit_states[node as usize];
+    pub(super) fn report_aborted(&mut self, station: StationId, reports: &mut Vec<MacReport>) {
+        self.access_states[station].phase = Phase::Idle;
+        let state = &mut self.transmit_states[station];
         let Some(OutgoingPacket { id, to, .. }) = state.packet.take() else { return };
         let at = Instant::from_nanos(self.now);
         reports.push(match to {
-            None => MacReport::Sent { node, id, to, at },
+            None => MacReport::Sent { station, id, to, at },
             Some(to) => {
                 let reason = if state.uses_rts { FailReason::NoCts } else { FailReason::NoAck };
                 state.counters.count_failure(reason);
-                MacReport::Failed { node, id, to, reason, at }
+                MacReport::Failed { station, id, to, reason, at }
             }
         });
     }

@@ -1,7 +1,11 @@
 //! Event queue: a heap of events in a total order.
 
-/// An event: its time in nanoseconds, its kind, and its node or frame, in this order of precedence;
-/// the value is its own sort key.
+use driftway_base::StationId;
+
+use super::transmission::TransmissionId;
+
+/// An event: its time in nanoseconds, its kind, and its station or frame, in this order of
+/// precedence; the value is its own sort key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event(u128);
 
@@ -9,16 +13,21 @@ pub(crate) struct Event(u128);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventKind {
     /// The end of a frame has reached all stations that can decode it.
-    FrameEnd,
+    FrameEnd(TransmissionId),
     /// A SIFS has elapsed: a station responds or continues its exchange.
-    ResponseDue,
+    ResponseDue(StationId),
     /// A station's timer: the end of its backoff, or a response timeout.
-    StationTimer,
+    StationTimer(StationId),
 }
 
 impl Event {
-    pub fn new(at: u64, kind: EventKind, whose: u32) -> Self {
-        Self(u128::from(at) << 64 | u128::from(kind as u8) << 32 | u128::from(whose))
+    pub fn new(at: u64, kind: EventKind) -> Self {
+        let (kind, subject) = match kind {
+            EventKind::FrameEnd(transmission) => (0_u8, transmission.number()),
+            EventKind::ResponseDue(station) => (1, station.number()),
+            EventKind::StationTimer(station) => (2, station.number()),
+        };
+        Self(u128::from(at) << 64 | u128::from(kind) << 32 | u128::from(subject))
     }
 
     pub const fn at(self) -> u64 {
@@ -26,15 +35,12 @@ impl Event {
     }
 
     pub const fn kind(self) -> EventKind {
+        let subject = self.0 as u32;
         match (self.0 >> 32) as u32 {
-            0 => EventKind::FrameEnd,
-            1 => EventKind::ResponseDue,
-            _ => EventKind::StationTimer,
+            0 => EventKind::FrameEnd(TransmissionId::new(subject)),
+            1 => EventKind::ResponseDue(StationId::new(subject)),
+            _ => EventKind::StationTimer(StationId::new(subject)),
         }
-    }
-
-    pub const fn subject(self) -> u32 {
-        self.0 as u32
     }
 }
 
@@ -82,13 +88,16 @@ impl EventQueue {
         self.heap[hole] = event;
     }
 
-    /// Removes the events of a station, but not of its frames, without counting them. This takes long,
-    /// which suits rare use only.
-    pub fn forget_station(&mut self, node: u32) {
+    /// Removes the events of a station, but not of its frames, without counting them. This takes
+    /// long, which suits rare use only.
+    pub fn forget_station(&mut self, station: StationId) {
         if self.root_vacant {
             self.fill_root();
         }
-        self.heap.retain(|event| event.kind() == EventKind::FrameEnd || event.subject() != node);
+        self.heap.retain(|event| match event.kind() {
+            EventKind::FrameEnd(_) => true,
+            EventKind::ResponseDue(of) | EventKind::StationTimer(of) => of != station,
+        });
         // A sorted list is a heap.
         self.heap.sort_unstable();
     }
@@ -162,11 +171,15 @@ mod test {
         let mut queue = EventQueue::default();
         let mut kept = Vec::new();
         for round in 0..2_000 {
-            let kind = [EventKind::FrameEnd, EventKind::ResponseDue, EventKind::StationTimer]
-                [random.uniform_below(3) as usize];
-            let event =
-                Event::new(random.uniform_below(500), kind, random.uniform_below(50) as u32);
-            assert_eq!((event.kind(), Event::new(7, kind, 3).at()), (kind, 7));
+            let (kind, at) = (random.uniform_below(3), random.uniform_below(500));
+            let subject = random.uniform_below(50) as u32;
+            let kind = match kind {
+                0 => EventKind::FrameEnd(TransmissionId::new(subject)),
+                1 => EventKind::ResponseDue(StationId::new(subject)),
+                _ => EventKind::StationTimer(StationId::new(subject)),
+            };
+            let event = Event::new(at, kind);
+            assert_eq!((event.at(), event.kind()), (at, kind));
             queue.push(event);
             kept.push(event);
             if round % 3 == 0 {
@@ -187,10 +200,9 @@ mod test {
             assert_eq!(queue.pop_until(u64::MAX), Some(event));
         }
         assert_eq!(queue.pop_until(u64::MAX), None);
-        let first = Event::new(5, EventKind::FrameEnd, 9);
-        assert!(
-            first < Event::new(5, EventKind::ResponseDue, 0)
-                && first < Event::new(6, EventKind::FrameEnd, 0)
-        );
+        let frame_end =
+            |at, number| Event::new(at, EventKind::FrameEnd(TransmissionId::new(number)));
+        let response_due = Event::new(5, EventKind::ResponseDue(StationId::new(0)));
+        assert!(frame_end(5, 9) < response_due && frame_end(5, 9) < frame_end(6, 0));
     }
 }

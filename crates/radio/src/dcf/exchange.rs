@@ -1,190 +1,194 @@
 //! Frame exchanges: transmission of a station's packet, and responses to other stations.
 
-use driftway_base::Instant;
+use driftway_base::{Instant, StationId};
 
+use super::access_state::{COMMITTED, NAV_FROM_RTS, NO_BACKOFF, PROMISCUOUS, Phase, RX_FAILED};
 use super::config::{ACK_BYTES, CTS_BYTES, RTS_BYTES, ResponseTimeout};
 use super::medium::FrameToSend;
 use super::record::ReceptionOutcome;
-use super::station::{COMMITTED, NAV_FROM_RTS, NO_BACKOFF, NONE, PROMISCUOUS, Phase, RX_FAILED};
-use super::transmission::{FrameKind, FrameReceiver, ReceptionState, Transmission};
+use super::transmission::{FrameKind, FrameReceiver, ReceptionState, Transmission, TransmissionId};
 use super::transmit_state::PendingResponse;
-use super::{Dcf, event_queue};
+use super::{Dcf, Event, EventKind};
 use crate::{FailReason, MacReport, OutgoingPacket};
 
 impl Dcf {
     /// Accepts a packet at a station that has none.
-    pub(super) fn accept_packet(&mut self, now: u64, node: u32, packet: OutgoingPacket) {
-        let state = &mut self.transmit_states[node as usize];
+    pub(super) fn accept_packet(&mut self, now: u64, station: StationId, packet: OutgoingPacket) {
+        let state = &mut self.transmit_states[station];
         state.accept(packet, &self.config);
-        if self.stations[node as usize].has(NAV_FROM_RTS) {
-            self.check_rts_nav(node, now, false);
+        if self.access_states[station].has(NAV_FROM_RTS) {
+            self.check_rts_nav(station, now, false);
         }
-        let station = &mut self.stations[node as usize];
+        let access = &mut self.access_states[station];
         let backing_off =
-            station.phase == Phase::PostBackoff && station.backoff_ends_at(&self.timing) > now;
-        station.phase = Phase::Contend;
+            access.phase == Phase::PostBackoff && access.backoff_ends_at(&self.timing) > now;
+        access.phase = Phase::Contend;
         if !backing_off {
             // §9.2.5.1: immediately if the medium is idle, else after a backoff.
-            let at_once = self.config.first_at_once && !station.is_busy(now, &self.timing);
-            station.set_to(NO_BACKOFF, at_once);
-            station.slots = if at_once {
+            let at_once = self.config.first_at_once && !access.is_busy(now, &self.timing);
+            access.set_to(NO_BACKOFF, at_once);
+            access.slots = if at_once {
                 0
             } else {
-                station.busy_until = station.busy_until.max(now);
-                self.transmit_states[node as usize].draw_backoff(&self.config)
+                access.busy_until = access.busy_until.max(now);
+                self.transmit_states[station].draw_backoff(&self.config)
             };
         }
-        self.arm_backoff_timer(node);
+        self.arm_backoff_timer(station);
     }
 
     /// Starts a backoff for the current packet, or for the next one.
-    fn start_backoff(&mut self, node: u32) {
-        let state = &mut self.transmit_states[node as usize];
-        let station = &mut self.stations[node as usize];
-        station.slots = state.draw_backoff(&self.config);
-        station.clear(NO_BACKOFF | COMMITTED);
+    fn start_backoff(&mut self, station: StationId) {
+        let state = &mut self.transmit_states[station];
+        let access = &mut self.access_states[station];
+        access.slots = state.draw_backoff(&self.config);
+        access.clear(NO_BACKOFF | COMMITTED);
         if state.packet.is_none() {
-            station.phase = Phase::PostBackoff;
+            access.phase = Phase::PostBackoff;
             return;
         }
-        station.phase = Phase::Contend;
-        self.arm_backoff_timer(node);
+        access.phase = Phase::Contend;
+        self.arm_backoff_timer(station);
     }
 
     /// Sets the timer for the end of the backoff, or earlier for the deadline of the RTS whose NAV
     /// defers it.
-    pub(super) fn arm_backoff_timer(&mut self, node: u32) {
-        let station = &self.stations[node as usize];
-        let mut at = station.backoff_ends_at(&self.timing);
-        if station.has(NAV_FROM_RTS) {
-            at = at.min(self.transmit_states[node as usize].rts_nav_deadline + 1);
+    pub(super) fn arm_backoff_timer(&mut self, station: StationId) {
+        let access = &self.access_states[station];
+        let mut at = access.backoff_ends_at(&self.timing);
+        if access.has(NAV_FROM_RTS) {
+            at = at.min(self.transmit_states[station].rts_nav_deadline + 1);
         }
-        self.arm_timer(node, at);
+        self.arm_timer(station, at);
     }
 
     /// Ensures that a station's timer expires at `at` at the latest.
-    fn arm_timer(&mut self, node: u32, at: u64) {
+    fn arm_timer(&mut self, station: StationId, at: u64) {
         // A deadline that has already been processed is due now.
         let at = at.max(self.now);
-        if at < self.stations[node as usize].timer_at {
-            self.arm_timer_at(node, at);
+        if at < self.access_states[station].timer_at {
+            self.arm_timer_at(station, at);
         }
     }
 
     /// Sets a station's timer to `at`; an earlier event for it is ignored.
-    pub(super) fn arm_timer_at(&mut self, node: u32, at: u64) {
-        self.stations[node as usize].timer_at = at;
-        self.event_queue.push(event_queue::Event::new(
-            at,
-            event_queue::EventKind::StationTimer,
-            node,
-        ));
+    pub(super) fn arm_timer_at(&mut self, station: StationId, at: u64) {
+        self.access_states[station].timer_at = at;
+        self.event_queue.push(Event::new(at, EventKind::StationTimer(station)));
     }
 
     /// Handles a station's timer, which may be early because its deadline has moved.
-    pub(super) fn on_timer(&mut self, now: u64, node: u32, reports: &mut Vec<MacReport>) {
-        let station = &mut self.stations[node as usize];
-        if station.timer_at != now {
+    pub(super) fn on_timer(&mut self, now: u64, station: StationId, reports: &mut Vec<MacReport>) {
+        let access = &mut self.access_states[station];
+        if access.timer_at != now {
             return;
         }
-        station.timer_at = u64::MAX;
-        match station.phase {
+        access.timer_at = u64::MAX;
+        match access.phase {
             Phase::Contend => {
-                if station.has(NAV_FROM_RTS) {
-                    self.check_rts_nav(node, now, false);
+                if access.has(NAV_FROM_RTS) {
+                    self.check_rts_nav(station, now, false);
                 }
-                let station = &self.stations[node as usize];
-                if station.has(COMMITTED) || station.backoff_ends_at(&self.timing) <= now {
-                    self.send_first_frame(now, node);
+                let access = &self.access_states[station];
+                if access.has(COMMITTED) || access.backoff_ends_at(&self.timing) <= now {
+                    self.send_first_frame(now, station);
                 } else {
-                    self.arm_backoff_timer(node);
+                    self.arm_backoff_timer(station);
                 }
             }
-            Phase::AwaitCts | Phase::AwaitAck => self.check_response_timeout(now, node, reports),
-            Phase::Aborted => self.report_aborted(node, reports),
+            Phase::AwaitCts | Phase::AwaitAck => self.check_response_timeout(now, station, reports),
+            Phase::Aborted => self.report_aborted(station, reports),
             Phase::PostBackoff | Phase::Idle | Phase::CtsReceived | Phase::Broadcast => {}
         }
     }
 
     /// Checks whether the response is missing. Frames under reception at the deadline have been
     /// processed by now.
-    fn check_response_timeout(&mut self, now: u64, node: u32, reports: &mut Vec<MacReport>) {
-        let state = &mut self.transmit_states[node as usize];
-        let station = &self.stations[node as usize];
+    fn check_response_timeout(
+        &mut self,
+        now: u64,
+        station: StationId,
+        reports: &mut Vec<MacReport>,
+    ) {
+        let state = &mut self.transmit_states[station];
+        let access = &self.access_states[station];
         let deadline = state.response_deadline;
         if now < deadline + self.max_propagation_delay {
-            self.arm_timer(node, deadline + self.max_propagation_delay);
+            self.arm_timer(station, deadline + self.max_propagation_delay);
             return;
         }
         // §9.2.5.7, §9.2.8: a frame has been detected, and its end decides.
         if self.config.response_timeout == ResponseTimeout::Preamble
-            && station.rx_transmission != NONE
-            && station.rx_start + self.timing.preamble <= deadline
-            && station.rx_end > deadline
+            && access.rx_transmission.is_some()
+            && access.rx_start + self.timing.preamble <= deadline
+            && access.rx_end > deadline
         {
-            state.response_deadline = station.rx_end;
+            state.response_deadline = access.rx_end;
             let at = state.response_deadline + self.max_propagation_delay;
-            self.arm_timer(node, at);
+            self.arm_timer(station, at);
             return;
         }
-        self.attempt_failed(deadline, node, reports);
+        self.attempt_failed(deadline, station, reports);
     }
 
     /// Sends the first frame of an exchange at the end of the backoff.
-    fn send_first_frame(&mut self, now: u64, node: u32) {
-        let station = &mut self.stations[node as usize];
-        station.slots = 0;
-        station.clear(NO_BACKOFF | COMMITTED);
-        let state = &self.transmit_states[node as usize];
+    fn send_first_frame(&mut self, now: u64, station: StationId) {
+        let access = &mut self.access_states[station];
+        access.slots = 0;
+        access.clear(NO_BACKOFF | COMMITTED);
+        let state = &self.transmit_states[station];
         let Some(packet) = state.packet else { return };
         let Some(to) = packet.to else {
-            station.phase = Phase::Broadcast;
+            access.phase = Phase::Broadcast;
             let airtime = state.airtime;
             let (bytes, rate) = (state.bytes, self.config.basic_rate);
             let kind = FrameKind::Data;
-            let from = node;
             self.transmit(
                 now,
-                FrameToSend { kind, from, to: NONE, bytes, rate, airtime, duration: 0 },
+                FrameToSend { kind, from: station, to: None, bytes, rate, airtime, duration: 0 },
             );
             return;
         };
         if !state.uses_rts {
-            self.send_data(now, node, to);
+            self.send_data(now, station, to);
             return;
         }
-        station.phase = Phase::AwaitCts;
+        access.phase = Phase::AwaitCts;
         let duration = self.duration_field_us(self.timing.nav_around_data + state.airtime);
         let airtime = self.timing.rts;
         let (kind, bytes, rate) = (FrameKind::Rts, RTS_BYTES, self.config.basic_rate);
-        let end = self
-            .transmit(now, FrameToSend { kind, from: node, to, bytes, rate, airtime, duration });
-        self.await_response(node, end + self.timing.cts_timeout);
+        let end = self.transmit(
+            now,
+            FrameToSend { kind, from: station, to: Some(to), bytes, rate, airtime, duration },
+        );
+        self.await_response(station, end + self.timing.cts_timeout);
     }
 
-    fn send_data(&mut self, now: u64, node: u32, to: u32) {
-        self.stations[node as usize].phase = Phase::AwaitAck;
-        let state = &self.transmit_states[node as usize];
+    fn send_data(&mut self, now: u64, station: StationId, to: StationId) {
+        self.access_states[station].phase = Phase::AwaitAck;
+        let state = &self.transmit_states[station];
         let duration = self.duration_field_us(self.timing.sifs + self.timing.ack);
         let (kind, bytes, rate) = (FrameKind::Data, state.bytes, self.config.data_rate);
         let airtime = state.airtime;
-        let end = self
-            .transmit(now, FrameToSend { kind, from: node, to, bytes, rate, airtime, duration });
-        self.await_response(node, end + self.timing.ack_timeout);
+        let end = self.transmit(
+            now,
+            FrameToSend { kind, from: station, to: Some(to), bytes, rate, airtime, duration },
+        );
+        self.await_response(station, end + self.timing.ack_timeout);
     }
 
     /// Waits for a response until `deadline`.
-    fn await_response(&mut self, node: u32, deadline: u64) {
-        self.transmit_states[node as usize].response_deadline = deadline;
-        self.arm_timer(node, deadline + self.max_propagation_delay);
+    fn await_response(&mut self, station: StationId, deadline: u64) {
+        self.transmit_states[station].response_deadline = deadline;
+        self.arm_timer(station, deadline + self.max_propagation_delay);
     }
 
     /// Sends the pending response after a SIFS.
-    pub(super) fn on_response_due(&mut self, now: u64, node: u32) {
-        let state = &mut self.transmit_states[node as usize];
+    pub(super) fn on_response_due(&mut self, now: u64, station: StationId) {
+        let state = &mut self.transmit_states[station];
         let owed = core::mem::replace(&mut state.pending_response, PendingResponse::None);
         let rate = self.config.basic_rate;
-        let sends = self.stations[node as usize].tx_end > now;
+        let sends = self.access_states[station].tx_end > now;
         match owed {
             // The station began to transmit within the SIFS, before the end of the frame that it
             // would answer.
@@ -192,49 +196,65 @@ impl Dcf {
             PendingResponse::None => {}
             PendingResponse::Ack { to } => {
                 let (kind, bytes, airtime) = (FrameKind::Ack, ACK_BYTES, self.timing.ack);
-                let from = node;
                 self.transmit(
                     now,
-                    FrameToSend { kind, from, to, bytes, rate, airtime, duration: 0 },
+                    FrameToSend {
+                        kind,
+                        from: station,
+                        to: Some(to),
+                        bytes,
+                        rate,
+                        airtime,
+                        duration: 0,
+                    },
                 );
             }
             PendingResponse::Cts { to, duration } => {
-                let station = &self.stations[node as usize];
-                if self.config.cts_needs_idle && station.is_busy(now, &self.timing) {
+                let access = &self.access_states[station];
+                if self.config.cts_needs_idle && access.is_busy(now, &self.timing) {
                     state.counters.cts_refused += 1;
                     return;
                 }
                 let (kind, bytes, airtime) = (FrameKind::Cts, CTS_BYTES, self.timing.cts);
-                let from = node;
-                let end = self
-                    .transmit(now, FrameToSend { kind, from, to, bytes, rate, airtime, duration });
+                let end = self.transmit(
+                    now,
+                    FrameToSend {
+                        kind,
+                        from: station,
+                        to: Some(to),
+                        bytes,
+                        rate,
+                        airtime,
+                        duration,
+                    },
+                );
                 if self.config.cts_holds_backoff {
-                    let station = &mut self.stations[node as usize];
+                    let access = &mut self.access_states[station];
                     let wait = u64::from(duration) * 1_000;
-                    station.busy_until = end + wait.saturating_sub(self.timing.nav_after_data);
+                    access.busy_until = end + wait.saturating_sub(self.timing.nav_after_data);
                 }
             }
             PendingResponse::Data => {
                 let Some(to) = state.packet.and_then(|packet| packet.to) else { return };
-                let station = &mut self.stations[node as usize];
-                if sends || self.config.data_needs_idle && station.is_busy(now, &self.timing) {
+                let access = &mut self.access_states[station];
+                if sends || self.config.data_needs_idle && access.is_busy(now, &self.timing) {
                     state.counters.data_held_back += 1;
                     state.double_contention_window(&self.config);
-                    station.busy_until = station.busy_until.max(now);
-                    self.start_backoff(node);
+                    access.busy_until = access.busy_until.max(now);
+                    self.start_backoff(station);
                     return;
                 }
-                self.send_data(now, node, to);
+                self.send_data(now, station, to);
             }
         }
     }
 
     /// Completes a frame at all stations within decoding range.
-    pub(super) fn on_frame_end(&mut self, number: u32, reports: &mut Vec<MacReport>) {
+    pub(super) fn on_frame_end(&mut self, number: TransmissionId, reports: &mut Vec<MacReport>) {
         let transmission = self.transmissions.get(number);
         let receivers = core::mem::take(&mut transmission.receivers);
         let transmission = Transmission { receivers, ..*transmission };
-        let mut outcome = if transmission.to == NONE {
+        let mut outcome = if transmission.to.is_none() {
             ReceptionOutcome::Broadcast(0)
         } else {
             ReceptionOutcome::OutOfRange
@@ -244,14 +264,15 @@ impl Dcf {
             match (&mut outcome, result) {
                 (ReceptionOutcome::Broadcast(count), ReceptionOutcome::Received) => *count += 1,
                 (ReceptionOutcome::Broadcast(_), _) => {}
-                (outcome, result) if receiver.node == transmission.to => *outcome = result,
+                (outcome, result) if transmission.to == Some(receiver.station) => *outcome = result,
                 _ => {}
             }
         }
         if transmission.record_number != 0 {
             self.recorder.set_reception_outcome(transmission.record_number, outcome);
         }
-        if transmission.kind == FrameKind::Data && transmission.to == NONE && !transmission.is_cut {
+        if transmission.kind == FrameKind::Data && transmission.to.is_none() && !transmission.is_cut
+        {
             self.complete_packet(transmission.end, transmission.from, reports);
         }
         self.transmissions.get(number).receivers = transmission.receivers;
@@ -262,13 +283,13 @@ impl Dcf {
     fn end_reception(
         &mut self,
         transmission: &Transmission,
-        number: u32,
+        number: TransmissionId,
         receiver: &FrameReceiver,
         reports: &mut Vec<MacReport>,
     ) -> ReceptionOutcome {
-        let node = receiver.node;
-        let mine = transmission.to == node || transmission.to == NONE;
-        let counters = &mut self.transmit_states[node as usize].counters;
+        let station = receiver.station;
+        let mine = transmission.to.is_none_or(|to| to == station);
+        let counters = &mut self.transmit_states[station].counters;
         match receiver.state {
             ReceptionState::Decodable => {}
             ReceptionState::Collided => {
@@ -282,72 +303,72 @@ impl Dcf {
             ReceptionState::Disabled => return ReceptionOutcome::OutOfRange,
         }
         let at = transmission.end + u64::from(receiver.delay);
-        let station = &mut self.stations[node as usize];
-        if station.rx_transmission == number {
-            station.rx_transmission = NONE;
+        let access = &mut self.access_states[station];
+        if access.rx_transmission == Some(number) {
+            access.rx_transmission = None;
         }
         if self.has_frame_errors || transmission.is_cut {
-            let state = &mut self.transmit_states[node as usize];
+            let state = &mut self.transmit_states[station];
             if transmission.is_cut || state.error_stream.bernoulli(self.config.frame_error) {
                 state.counters.errors += u64::from(mine);
                 // Another frame may have arrived within the last microsecond.
-                if station.rx_end == at {
-                    station.set(RX_FAILED);
+                if access.rx_end == at {
+                    access.set(RX_FAILED);
                 }
                 return ReceptionOutcome::Damaged;
             }
         }
-        if transmission.to == node {
-            return self.on_addressed_frame(at, node, transmission, reports);
+        if transmission.to == Some(station) {
+            return self.on_addressed_frame(at, station, transmission, reports);
         }
         if self.config.response_timeout == ResponseTimeout::Preamble
-            && matches!(station.phase, Phase::AwaitCts | Phase::AwaitAck)
+            && matches!(access.phase, Phase::AwaitCts | Phase::AwaitAck)
         {
-            self.attempt_failed(at, node, reports);
+            self.attempt_failed(at, station, reports);
         }
-        if transmission.to != NONE {
-            self.update_nav(at, node, transmission);
+        if transmission.to.is_some() {
+            self.update_nav(at, station, transmission);
         }
         if transmission.kind == FrameKind::Data {
-            self.report_data(at, node, transmission, reports);
+            self.report_data(at, station, transmission, reports);
         }
         ReceptionOutcome::Received
     }
 
     /// Sets the NAV from the duration field of a frame for another station (§9.2.5.4).
     #[inline]
-    fn update_nav(&mut self, at: u64, node: u32, transmission: &Transmission) {
-        let station = &mut self.stations[node as usize];
+    fn update_nav(&mut self, at: u64, station: StationId, transmission: &Transmission) {
+        let access = &mut self.access_states[station];
         let until = at + u64::from(transmission.duration) * 1_000;
-        if until <= station.nav {
+        if until <= access.nav {
             return;
         }
         if transmission.kind == FrameKind::Rts && self.config.rts_nav_ends {
-            let state = &mut self.transmit_states[node as usize];
-            state.nav_before_rts = station.nav;
+            let state = &mut self.transmit_states[station];
+            state.nav_before_rts = access.nav;
             state.rts_nav_deadline = at + self.timing.rts_nav_timeout;
-            station.set(NAV_FROM_RTS);
-            station.nav = until;
-            if station.phase == Phase::Contend {
-                self.arm_timer(node, at + self.timing.rts_nav_timeout + 1);
+            access.set(NAV_FROM_RTS);
+            access.nav = until;
+            if access.phase == Phase::Contend {
+                self.arm_timer(station, at + self.timing.rts_nav_timeout + 1);
             }
             return;
         }
-        station.clear(NAV_FROM_RTS);
-        station.nav = until;
+        access.clear(NAV_FROM_RTS);
+        access.nav = until;
     }
 
     /// Restores the NAV that an RTS has set if no frame followed in time (§9.2.5.4).
     #[cold]
-    pub(super) fn check_rts_nav(&mut self, node: u32, at: u64, announced: bool) {
-        let station = &mut self.stations[node as usize];
-        let state = &self.transmit_states[node as usize];
+    pub(super) fn check_rts_nav(&mut self, station: StationId, at: u64, announced: bool) {
+        let access = &mut self.access_states[station];
+        let state = &self.transmit_states[station];
         if at > state.rts_nav_deadline {
-            station.nav = state.nav_before_rts;
-            station.busy_until = station.busy_until.max(state.rts_nav_deadline);
-            station.clear(NAV_FROM_RTS);
+            access.nav = state.nav_before_rts;
+            access.busy_until = access.busy_until.max(state.rts_nav_deadline);
+            access.clear(NAV_FROM_RTS);
         } else if announced {
-            station.clear(NAV_FROM_RTS);
+            access.clear(NAV_FROM_RTS);
         }
     }
 
@@ -355,16 +376,18 @@ impl Dcf {
     fn report_data(
         &mut self,
         at: u64,
-        node: u32,
+        station: StationId,
         transmission: &Transmission,
         reports: &mut Vec<MacReport>,
     ) {
         let Some(packet) = self.packet_of_frame(transmission) else { return };
         let (from, id, at) = (transmission.from, packet.id, Instant::from_nanos(at));
-        if transmission.to == NONE {
-            reports.push(MacReport::Received { node, from, id, broadcast: true, at });
-        } else if self.stations[node as usize].has(PROMISCUOUS) {
-            reports.push(MacReport::Overheard { node, from, to: transmission.to, id, at });
+        match transmission.to {
+            None => reports.push(MacReport::Received { station, from, id, broadcast: true, at }),
+            Some(to) if self.access_states[station].has(PROMISCUOUS) => {
+                reports.push(MacReport::Overheard { station, from, to, id, at });
+            }
+            Some(_) => {}
         }
     }
 
@@ -372,61 +395,66 @@ impl Dcf {
     fn on_addressed_frame(
         &mut self,
         at: u64,
-        node: u32,
+        station: StationId,
         transmission: &Transmission,
         reports: &mut Vec<MacReport>,
     ) -> ReceptionOutcome {
-        if self.transmit_states[node as usize].pending_response != PendingResponse::None {
+        if self.transmit_states[station].pending_response != PendingResponse::None {
             // It is switching to transmit (§9.2.3.1), and only a frame shorter than a SIFS fits in.
-            self.transmit_states[node as usize].counters.missed_while_transmitting += 1;
+            self.transmit_states[station].counters.missed_while_transmitting += 1;
             return ReceptionOutcome::Transmitting;
         }
-        let phase = self.stations[node as usize].phase;
+        let phase = self.access_states[station].phase;
         match (transmission.kind, phase) {
             (FrameKind::Cts, Phase::AwaitCts) => {
-                let state = &mut self.transmit_states[node as usize];
+                let state = &mut self.transmit_states[station];
                 if self.config.cts_resets_short_count {
                     state.short_retries = 0;
                 }
-                self.stations[node as usize].phase = Phase::CtsReceived;
-                self.schedule_response(at, node, PendingResponse::Data);
+                self.access_states[station].phase = Phase::CtsReceived;
+                self.schedule_response(at, station, PendingResponse::Data);
                 return ReceptionOutcome::Received;
             }
             (FrameKind::Ack, Phase::AwaitAck) => {
-                let state = &mut self.transmit_states[node as usize];
+                let state = &mut self.transmit_states[station];
                 if state.uses_rts {
                     state.long_retries = 0;
                 } else {
                     state.short_retries = 0;
                 }
                 state.counters.acknowledged += 1;
-                self.complete_packet(at, node, reports);
+                self.complete_packet(at, station, reports);
                 return ReceptionOutcome::Received;
             }
             (FrameKind::Cts | FrameKind::Ack, _) => return ReceptionOutcome::Received,
             (FrameKind::Rts | FrameKind::Data, Phase::AwaitCts | Phase::AwaitAck)
                 if self.config.response_timeout == ResponseTimeout::Preamble =>
             {
-                self.attempt_failed(at, node, reports);
+                self.attempt_failed(at, station, reports);
             }
             (FrameKind::Rts | FrameKind::Data, _) => {}
         }
         if transmission.kind == FrameKind::Rts {
-            self.on_rts(at, node, transmission)
+            self.on_rts(at, station, transmission)
         } else {
-            self.on_data(at, node, transmission, reports)
+            self.on_data(at, station, transmission, reports)
         }
     }
 
     /// Handles an RTS for this station.
-    fn on_rts(&mut self, at: u64, node: u32, transmission: &Transmission) -> ReceptionOutcome {
-        let station = &self.stations[node as usize];
-        let state = &mut self.transmit_states[node as usize];
+    fn on_rts(
+        &mut self,
+        at: u64,
+        station: StationId,
+        transmission: &Transmission,
+    ) -> ReceptionOutcome {
+        let access = &self.access_states[station];
+        let state = &mut self.transmit_states[station];
         let refuses = if self.config.cts_needs_idle {
-            !matches!(station.phase, Phase::PostBackoff | Phase::Contend | Phase::Idle)
-                || station.busy_until > at
+            !matches!(access.phase, Phase::PostBackoff | Phase::Contend | Phase::Idle)
+                || access.busy_until > at
         } else {
-            station.nav > at
+            access.nav > at
         };
         if refuses {
             state.counters.cts_refused += 1;
@@ -435,7 +463,11 @@ impl Dcf {
         let left = (u64::from(transmission.duration) * 1_000)
             .saturating_sub(self.timing.sifs + self.timing.cts);
         let duration = self.duration_field_us(left);
-        self.schedule_response(at, node, PendingResponse::Cts { to: transmission.from, duration });
+        self.schedule_response(
+            at,
+            station,
+            PendingResponse::Cts { to: transmission.from, duration },
+        );
         ReceptionOutcome::Received
     }
 
@@ -444,67 +476,63 @@ impl Dcf {
     fn on_data(
         &mut self,
         at: u64,
-        node: u32,
+        station: StationId,
         transmission: &Transmission,
         reports: &mut Vec<MacReport>,
     ) -> ReceptionOutcome {
         let from = transmission.from;
         if self.config.cts_holds_backoff {
-            let station = &mut self.stations[node as usize];
-            station.busy_until = station.busy_until.min(at);
+            let access = &mut self.access_states[station];
+            access.busy_until = access.busy_until.min(at);
         }
-        self.schedule_response(at, node, PendingResponse::Ack { to: from });
+        self.schedule_response(at, station, PendingResponse::Ack { to: from });
         let Some(packet) = self.packet_of_frame(transmission) else {
             return ReceptionOutcome::Received;
         };
-        if core::mem::replace(&mut self.transmit_states[from as usize].is_received, true) {
-            self.transmit_states[node as usize].counters.duplicates += 1;
+        if core::mem::replace(&mut self.transmit_states[from].is_received, true) {
+            self.transmit_states[station].counters.duplicates += 1;
             return ReceptionOutcome::Duplicate;
         }
         let (id, at) = (packet.id, Instant::from_nanos(at));
-        reports.push(MacReport::Received { node, from, id, broadcast: false, at });
+        reports.push(MacReport::Received { station, from, id, broadcast: false, at });
         ReceptionOutcome::Received
     }
 
     /// Returns the packet that a frame carries, if its sender still has it.
     fn packet_of_frame(&self, transmission: &Transmission) -> Option<OutgoingPacket> {
-        let sender = &self.transmit_states[transmission.from as usize];
+        let sender = &self.transmit_states[transmission.from];
         sender.packet.filter(|_| sender.sequence == transmission.sequence)
     }
 
     /// Schedules a response a SIFS after `at`.
-    fn schedule_response(&mut self, at: u64, node: u32, owed: PendingResponse) {
-        self.transmit_states[node as usize].pending_response = owed;
+    fn schedule_response(&mut self, at: u64, station: StationId, owed: PendingResponse) {
+        self.transmit_states[station].pending_response = owed;
         // Ends are processed when they have reached the most distant station, possibly after the
         // SIFS.
         let at = (at + self.timing.sifs).max(self.now);
-        self.event_queue.push(event_queue::Event::new(
-            at,
-            event_queue::EventKind::ResponseDue,
-            node,
-        ));
+        self.event_queue.push(Event::new(at, EventKind::ResponseDue(station)));
     }
 
     /// Completes a packet.
-    fn complete_packet(&mut self, at: u64, node: u32, reports: &mut Vec<MacReport>) {
-        let state = &mut self.transmit_states[node as usize];
+    fn complete_packet(&mut self, at: u64, station: StationId, reports: &mut Vec<MacReport>) {
+        let state = &mut self.transmit_states[station];
         state.cw = self.config.cw_min;
         let Some(packet) = state.packet.take() else { return };
-        self.start_backoff(node);
+        self.start_backoff(station);
         let OutgoingPacket { id, to, .. } = packet;
-        reports.push(MacReport::Sent { node, id, to, at: Instant::from_nanos(at) });
+        reports.push(MacReport::Sent { station, id, to, at: Instant::from_nanos(at) });
     }
 
     /// Handles a missing response.
-    fn attempt_failed(&mut self, at: u64, node: u32, reports: &mut Vec<MacReport>) {
-        let state = &mut self.transmit_states[node as usize];
-        let station = &mut self.stations[node as usize];
+    fn attempt_failed(&mut self, at: u64, station: StationId, reports: &mut Vec<MacReport>) {
+        let state = &mut self.transmit_states[station];
+        let access = &mut self.access_states[station];
         let Some(OutgoingPacket { id, to: Some(to), bytes }) = state.packet else { return };
         // The first slot begins with the timeout, or a DIFS later.
         let since =
             if self.config.difs_after_timeout { at } else { at.saturating_sub(self.timing.difs) };
-        station.busy_until = station.busy_until.max(since);
-        let of_rts = station.phase == Phase::AwaitCts;
+        access.busy_until = access.busy_until.max(since);
+        let of_rts = access.phase == Phase::AwaitCts;
         let reason = if of_rts {
             state.counters.cts_timeouts += 1;
             FailReason::NoCts
@@ -523,7 +551,7 @@ impl Dcf {
         *count += 1;
         if *count < limit {
             state.double_contention_window(&self.config);
-            self.start_backoff(node);
+            self.start_backoff(station);
             return;
         }
         *count = 0;
@@ -531,11 +559,11 @@ impl Dcf {
         state.cw = self.config.cw_min;
         state.packet = None;
         if self.config.backoff_after_giving_up {
-            self.start_backoff(node);
+            self.start_backoff(station);
         } else {
-            station.phase = Phase::Idle;
+            access.phase = Phase::Idle;
         }
-        reports.push(MacReport::Failed { node, id, to, reason, at: Instant::from_nanos(at) });
+        reports.push(MacReport::Failed { station, id, to, reason, at: Instant::from_nanos(at) });
     }
 
     /// Converts nanoseconds to the microseconds of a duration field.

@@ -3,6 +3,11 @@
 //! Interference increases only when a frame arrives, so that a SINR that is sufficient at each
 //! arrival is sufficient throughout.
 
+use driftway_base::StationId;
+use typed_index_collections::TiVec;
+
+use super::transmission::TransmissionId;
+
 /// A signal at a station.
 #[derive(Clone, Copy, Debug)]
 struct Signal {
@@ -10,14 +15,14 @@ struct Signal {
     until: u64,
     /// (W)
     power: f64,
-    transmission: u32,
+    transmission: TransmissionId,
 }
 
 /// Signals at each station, in order of transmission.
 #[derive(Clone, Debug)]
 pub(super) struct Interference {
     /// One list per station; none if interference is not summed.
-    stations: Vec<Vec<Signal>>,
+    stations: TiVec<StationId, Vec<Signal>>,
 }
 
 /// Initial capacity of each list.
@@ -26,7 +31,7 @@ const RESERVED_SIGNALS: usize = 16;
 impl Interference {
     /// Creates lists for this number of stations; zero disables the sum.
     pub fn new(stations: usize) -> Self {
-        Self { stations: vec![Vec::with_capacity(RESERVED_SIGNALS); stations] }
+        Self { stations: (0..stations).map(|_| Vec::with_capacity(RESERVED_SIGNALS)).collect() }
     }
 
     /// Returns whether interference is summed.
@@ -38,21 +43,26 @@ impl Interference {
     pub fn add(
         &mut self,
         now: u64,
-        node: u32,
+        station: StationId,
         (at, until): (u64, u64),
         power: f64,
-        transmission: u32,
+        transmission: TransmissionId,
     ) {
-        let signals = &mut self.stations[node as usize];
+        let signals = &mut self.stations[station];
         signals.retain(|signal| signal.until > now);
         signals.push(Signal { at, until, power, transmission });
     }
 
     /// Returns the power (W) at a station besides one transmission.
-    pub fn power_excluding(&self, node: u32, at: u64, transmission: u32) -> f64 {
+    pub fn power_excluding(
+        &self,
+        station: StationId,
+        at: u64,
+        transmission: TransmissionId,
+    ) -> f64 {
         let disturbs = |signal: &&Signal| {
             signal.transmission != transmission && signal.at <= at && at < signal.until
         };
-        self.stations[node as usize].iter().filter(disturbs).map(|signal| signal.power).sum()
+        self.stations[station].iter().filter(disturbs).map(|signal| signal.power).sum()
     }
 }

@@ -4,24 +4,24 @@
 //! to 2 µs later over 550 m) are stored with their instants, and the station's own actions are
 //! compared with these.
 
-use driftway_base::{Duration, Instant, Rate};
+use driftway_base::{Duration, Instant, Rate, StationId};
 
 use super::Dcf;
+use super::access_state::{
+    AccessState, COMMITTED, DISABLED, NAV_FROM_RTS, NO_BACKOFF, Phase, RX_FAILED, Suspension,
+};
 use super::config::CaptureModel;
 use super::event_queue::{Event, EventKind};
 use super::record::{FrameRecord, ReceptionOutcome};
-use super::station::{
-    COMMITTED, DISABLED, NAV_FROM_RTS, NO_BACKOFF, NONE, Phase, RX_FAILED, Station, Suspension,
-};
-use super::transmission::{FrameKind, FrameReceiver, ReceptionState};
-use crate::NodeInRange;
+use super::transmission::{FrameKind, FrameReceiver, ReceptionState, TransmissionId};
+use crate::StationInRange;
 
 /// A frame to transmit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameToSend {
     pub kind: FrameKind,
-    pub from: u32,
-    pub to: u32,
+    pub from: StationId,
+    pub to: Option<StationId>,
     pub bytes: u32,
     pub rate: Rate,
     /// Airtime (ns).
@@ -36,7 +36,7 @@ struct Arrival {
     at: u64,
     until: u64,
     signal: f32,
-    transmission: u32,
+    transmission: TransmissionId,
     /// True if it can be decoded.
     is_decodable: bool,
 }
@@ -49,7 +49,7 @@ impl Dcf {
         let number = self.transmissions.allocate();
         let mut in_range = core::mem::take(&mut self.in_range);
         in_range.clear();
-        self.positions.nodes_in_range(Instant::from_nanos(now), frame.from, &mut in_range);
+        self.positions.stations_in_range(Instant::from_nanos(now), frame.from, &mut in_range);
         let furthest = if self.has_shadowing {
             self.propagate::<true>(now, end, frame.from, number, &in_range)
         } else {
@@ -57,14 +57,14 @@ impl Dcf {
         };
         self.in_range = in_range;
         let entry = if self.recorder.is_enabled() { self.record_frame(now, frame) } else { 0 };
-        let sequence = self.transmit_states[frame.from as usize].sequence;
+        let sequence = self.transmit_states[frame.from].sequence;
         let transmission = self.transmissions.get(number);
         (transmission.sequence, transmission.is_cut) = (sequence, false);
         (transmission.kind, transmission.from, transmission.to) =
             (frame.kind, frame.from, frame.to);
         (transmission.end, transmission.duration, transmission.record_number) =
             (end, frame.duration, entry);
-        self.event_queue.push(Event::new(end + furthest, EventKind::FrameEnd, number));
+        self.event_queue.push(Event::new(end + furthest, EventKind::FrameEnd(number)));
         self.frames_sent += 1;
         self.count_frame(frame);
         end
@@ -77,9 +77,9 @@ impl Dcf {
         &mut self,
         now: u64,
         end: u64,
-        from: u32,
-        transmission: u32,
-        in_range: &[NodeInRange],
+        from: StationId,
+        transmission: TransmissionId,
+        in_range: &[StationInRange],
     ) -> u64 {
         let mut scratch = core::mem::take(&mut self.new_receivers);
         let mut delays = core::mem::take(&mut self.delays);
@@ -97,8 +97,9 @@ impl Dcf {
         for (receiver, &delay) in in_range.iter().zip(&delays) {
             let square = receiver.distance_squared;
             let (signal, is_decodable) = if SHADOWED {
-                let moved = moved + self.positions.distance_moved(receiver.node, at);
-                let power = self.propagation.power_after_moving(from, receiver.node, square, moved);
+                let moved = moved + self.positions.distance_moved(receiver.station, at);
+                let power =
+                    self.propagation.power_after_moving(from, receiver.station, square, moved);
                 if power < self.propagation.sense_power() {
                     continue;
                 }
@@ -108,28 +109,28 @@ impl Dcf {
             };
             let new =
                 Arrival { at: now + delay, until: end + delay, signal, transmission, is_decodable };
-            let station = &mut self.stations[receiver.node as usize];
+            let access = &mut self.access_states[receiver.station];
             let state = if !summed
-                && station.rx_end <= new.at
-                && station.is_unaffected_by_arrival(new.at, &self.timing)
+                && access.rx_end <= new.at
+                && access.is_unaffected_by_arrival(new.at, &self.timing)
             {
                 occupy_receiver(
-                    station,
+                    access,
                     new,
                     self.timing.nav_after_rx_failure,
                     self.config.eifs_when_only_sensed,
                 )
             } else {
-                let was_bad = station.has(RX_FAILED);
-                let state = self.on_arrival(receiver.node, new);
+                let was_bad = access.has(RX_FAILED);
+                let state = self.on_arrival(receiver.station, new);
                 if was_bad {
-                    self.recheck_eifs(receiver.node);
+                    self.recheck_eifs(receiver.station);
                 }
                 state
             };
             // Each receiver is written and then counted or not.
             if let Some(place) = scratch.get_mut(count) {
-                *place = FrameReceiver { node: receiver.node, delay: delay as u32, state };
+                *place = FrameReceiver { station: receiver.station, delay: delay as u32, state };
             }
             count += usize::from(is_decodable);
             furthest = furthest.max(if is_decodable { delay } else { 0 });
@@ -146,73 +147,78 @@ impl Dcf {
     }
 
     /// Begins a transmission: the station neither receives nor counts slots.
-    fn begin_transmitting(&mut self, now: u64, end: u64, node: u32) {
-        let station = &mut self.stations[node as usize];
-        debug_assert!(station.tx_end <= now, "a station transmits one frame at a time");
-        let was_bad = station.has(RX_FAILED);
-        if station.counts_slots() {
-            self.suspend_backoff(node, now);
+    fn begin_transmitting(&mut self, now: u64, end: u64, station: StationId) {
+        let access = &mut self.access_states[station];
+        debug_assert!(access.tx_end <= now, "a station transmits one frame at a time");
+        let was_bad = access.has(RX_FAILED);
+        if access.counts_slots() {
+            self.suspend_backoff(station, now);
         }
-        let station = &mut self.stations[node as usize];
-        if station.rx_end > now {
-            let transmission = core::mem::replace(&mut station.rx_transmission, NONE);
-            let sensed = self.config.eifs_when_only_sensed && station.rx_end > end;
-            station.set_to(RX_FAILED, sensed);
-            if transmission != NONE {
-                self.transmissions.set_reception(transmission, node, ReceptionState::Transmitting);
+        let access = &mut self.access_states[station];
+        if access.rx_end > now {
+            let transmission = access.rx_transmission.take();
+            let sensed = self.config.eifs_when_only_sensed && access.rx_end > end;
+            access.set_to(RX_FAILED, sensed);
+            if let Some(transmission) = transmission {
+                self.transmissions.set_reception(
+                    transmission,
+                    station,
+                    ReceptionState::Transmitting,
+                );
             }
         }
-        let station = &mut self.stations[node as usize];
-        station.tx_end = end;
-        station.busy_until = station.busy_until.max(end);
+        let access = &mut self.access_states[station];
+        access.tx_end = end;
+        access.busy_until = access.busy_until.max(end);
         if was_bad {
-            self.recheck_eifs(node);
+            self.recheck_eifs(station);
         }
     }
 
     /// Re-arms the timer where the end of an EIFS may have changed the end of the backoff.
     #[inline]
-    fn recheck_eifs(&mut self, node: u32) {
-        let station = &self.stations[node as usize];
-        if self.timing.eifs_can_end && station.phase == Phase::Contend && !station.has(COMMITTED) {
-            self.arm_backoff_timer(node);
+    fn recheck_eifs(&mut self, station: StationId) {
+        let access = &self.access_states[station];
+        if self.timing.eifs_can_end && access.phase == Phase::Contend && !access.has(COMMITTED) {
+            self.arm_backoff_timer(station);
         }
     }
 
     /// Processes the arrival of a frame at a station that it may affect; returns the state of the
     /// frame there.
-    fn on_arrival(&mut self, node: u32, mut new: Arrival) -> ReceptionState {
-        if self.stations[node as usize].has(DISABLED) {
-            self.follow_while_disabled(node, new);
+    fn on_arrival(&mut self, station: StationId, mut new: Arrival) -> ReceptionState {
+        if self.access_states[station].has(DISABLED) {
+            self.follow_while_disabled(station, new);
             return ReceptionState::Disabled;
         }
-        if self.stations[node as usize].has(NAV_FROM_RTS) {
-            self.check_rts_nav(node, new.at, new.is_decodable);
+        if self.access_states[station].has(NAV_FROM_RTS) {
+            self.check_rts_nav(station, new.at, new.is_decodable);
         }
-        if self.stations[node as usize].counts_slots() {
-            self.suspend_backoff(node, new.at);
+        if self.access_states[station].counts_slots() {
+            self.suspend_backoff(station, new.at);
         }
         let mut drowned = false;
         if self.interference.is_enabled() {
             let power = self.power_of_signal(new.signal);
-            self.interference.add(self.now, node, (new.at, new.until), power, new.transmission);
+            self.interference.add(self.now, station, (new.at, new.until), power, new.transmission);
             // A frame that outlasts a stronger one no longer occupies the receiver, but still
             // interferes.
-            drowned = new.is_decodable && !self.exceeds_sinr(node, new.at, power, new.transmission);
+            drowned =
+                new.is_decodable && !self.exceeds_sinr(station, new.at, power, new.transmission);
         }
-        let station = &mut self.stations[node as usize];
-        if station.rx_end > new.at {
-            return self.resolve_overlap(node, new);
+        let access = &mut self.access_states[station];
+        if access.rx_end > new.at {
+            return self.resolve_overlap(station, new);
         }
         new.is_decodable &= !drowned;
         let reception = occupy_receiver(
-            station,
+            access,
             new,
             self.timing.nav_after_rx_failure,
             self.config.eifs_when_only_sensed,
         );
         if drowned {
-            station.set_to(RX_FAILED, new.until > station.tx_end);
+            access.set_to(RX_FAILED, new.until > access.tx_end);
             return ReceptionState::Collided;
         }
         reception
@@ -221,61 +227,67 @@ impl Dcf {
     /// Notes a frame at a disabled station, which will sense what is left of it when enabled.
     #[cold]
     #[inline(never)]
-    fn follow_while_disabled(&mut self, node: u32, new: Arrival) {
+    fn follow_while_disabled(&mut self, station: StationId, new: Arrival) {
         let power = self.power_of_signal(new.signal);
         if self.interference.is_enabled() {
-            self.interference.add(self.now, node, (new.at, new.until), power, new.transmission);
+            self.interference.add(self.now, station, (new.at, new.until), power, new.transmission);
         }
-        let is_stronger = power > self.power_of_signal(self.stations[node as usize].rx_signal);
-        let station = &mut self.stations[node as usize];
-        if station.rx_end > new.at {
-            merge_signals(station, new, self.config.capture, is_stronger);
+        let is_stronger = power > self.power_of_signal(self.access_states[station].rx_signal);
+        let access = &mut self.access_states[station];
+        if access.rx_end > new.at {
+            merge_signals(access, new, self.config.capture, is_stronger);
         } else {
-            (station.rx_start, station.rx_end) = (new.at, new.until);
-            station.rx_signal = new.signal;
+            (access.rx_start, access.rx_end) = (new.at, new.until);
+            access.rx_signal = new.signal;
         }
     }
 
     /// Returns whether the ratio of this power to all other signals together is at least the
     /// capture ratio.
-    fn exceeds_sinr(&self, node: u32, at: u64, power: f64, transmission: u32) -> bool {
-        let others = self.interference.power_excluding(node, at, transmission);
+    fn exceeds_sinr(
+        &self,
+        station: StationId,
+        at: u64,
+        power: f64,
+        transmission: TransmissionId,
+    ) -> bool {
+        let others = self.interference.power_excluding(station, at, transmission);
         others == 0.0 || power >= self.propagation.capture_ratio() * others
     }
 
     /// Suspends the backoff of a station that counts slots: the medium becomes busy.
-    fn suspend_backoff(&mut self, node: u32, at: u64) {
-        let station = &mut self.stations[node as usize];
-        if station.has(COMMITTED) {
+    fn suspend_backoff(&mut self, station: StationId, at: u64) {
+        let access = &mut self.access_states[station];
+        if access.has(COMMITTED) {
             return;
         }
-        match station.suspend_backoff(at, &self.timing) {
+        match access.suspend_backoff(at, &self.timing) {
             Suspension::Suspended => {}
             Suspension::NeedsBackoff => {
-                station.clear(NO_BACKOFF);
-                station.slots = self.transmit_states[node as usize].draw_backoff(&self.config);
+                access.clear(NO_BACKOFF);
+                access.slots = self.transmit_states[station].draw_backoff(&self.config);
             }
             Suspension::Transmits(at) => {
-                station.set(COMMITTED);
+                access.set(COMMITTED);
                 let at = at.max(self.now);
-                if station.timer_at != at {
-                    self.arm_timer_at(node, at);
+                if access.timer_at != at {
+                    self.arm_timer_at(station, at);
                 }
             }
         }
     }
 
     /// Resolves the overlap of two frames at one receiver.
-    fn resolve_overlap(&mut self, node: u32, new: Arrival) -> ReceptionState {
-        let station = self.stations[node as usize];
+    fn resolve_overlap(&mut self, station: StationId, new: Arrival) -> ReceptionState {
+        let access = self.access_states[station];
         let (old_power, new_power) =
-            (self.power_of_signal(station.rx_signal), self.power_of_signal(new.signal));
+            (self.power_of_signal(access.rx_signal), self.power_of_signal(new.signal));
         let ratio = self.propagation.capture_ratio();
         let can_turn =
-            station.rx_transmission == NONE || new.at < station.rx_start + self.timing.preamble;
+            access.rx_transmission.is_none() || new.at < access.rx_start + self.timing.preamble;
         let (old_wins, new_wins) = match self.config.capture {
             CaptureModel::First => {
-                let old_first = station.rx_start <= new.at;
+                let old_first = access.rx_start <= new.at;
                 (
                     old_first && old_power >= ratio * new_power,
                     !old_first && new_power >= ratio * old_power,
@@ -285,61 +297,57 @@ impl Dcf {
                 (old_power >= ratio * new_power, can_turn && new_power >= ratio * old_power)
             }
             CaptureModel::Sinr => {
-                let at = new.at.max(station.rx_start);
-                let old_wins = match station.rx_transmission {
-                    NONE => old_power >= ratio * new_power,
-                    transmission => self.exceeds_sinr(node, at, old_power, transmission),
+                let at = new.at.max(access.rx_start);
+                let old_wins = match access.rx_transmission {
+                    None => old_power >= ratio * new_power,
+                    Some(transmission) => self.exceeds_sinr(station, at, old_power, transmission),
                 };
-                (old_wins, can_turn && self.exceeds_sinr(node, at, new_power, new.transmission))
+                (old_wins, can_turn && self.exceeds_sinr(station, at, new_power, new.transmission))
             }
         };
         let sensed = self.config.eifs_when_only_sensed;
         if old_wins {
-            self.defer_for_weak_frame(node, new.at, new.until);
+            self.defer_for_weak_frame(station, new.at, new.until);
             return ReceptionState::Collided;
         }
-        if station.rx_transmission != NONE {
-            self.transmissions.set_reception(
-                station.rx_transmission,
-                node,
-                ReceptionState::Collided,
-            );
+        if let Some(transmission) = access.rx_transmission {
+            self.transmissions.set_reception(transmission, station, ReceptionState::Collided);
         }
         if new_wins {
-            self.defer_for_weak_frame(node, station.rx_start, station.rx_end);
-            let station = &mut self.stations[node as usize];
-            station.clear(RX_FAILED);
-            return occupy_receiver(station, new, 0, sensed);
+            self.defer_for_weak_frame(station, access.rx_start, access.rx_end);
+            let access = &mut self.access_states[station];
+            access.clear(RX_FAILED);
+            return occupy_receiver(access, new, 0, sensed);
         }
         // An EIFS follows if the start of a frame was detected that will not be received
         // (§9.2.3.4).
         let announced =
-            station.rx_transmission != NONE || station.has(RX_FAILED) || new.is_decodable || sensed;
-        let station = &mut self.stations[node as usize];
-        station.rx_transmission = NONE;
-        merge_signals(station, new, self.config.capture, new_power > old_power);
-        station.set_to(RX_FAILED, announced && station.rx_end > station.tx_end);
+            access.rx_transmission.is_some() || access.has(RX_FAILED) || new.is_decodable || sensed;
+        let access = &mut self.access_states[station];
+        access.rx_transmission = None;
+        merge_signals(access, new, self.config.capture, new_power > old_power);
+        access.set_to(RX_FAILED, announced && access.rx_end > access.tx_end);
         ReceptionState::Collided
     }
 
     /// Defers to a frame that is too weak to disturb the one being received, but keeps the medium
     /// busy.
-    fn defer_for_weak_frame(&mut self, node: u32, at: u64, until: u64) {
+    fn defer_for_weak_frame(&mut self, station: StationId, at: u64, until: u64) {
         match self.config.capture {
             CaptureModel::First => {
                 let reserved = self.duration_field_us(self.timing.eifs + (until - at));
-                let station = &mut self.stations[node as usize];
-                station.nav = station.nav.max(at + u64::from(reserved) * 1_000);
+                let access = &mut self.access_states[station];
+                access.nav = access.nav.max(at + u64::from(reserved) * 1_000);
             }
             CaptureModel::Stronger | CaptureModel::Sinr => {
-                let station = &mut self.stations[node as usize];
-                station.busy_until = station.busy_until.max(until);
+                let access = &mut self.access_states[station];
+                access.busy_until = access.busy_until.max(until);
             }
         }
     }
 
     fn count_frame(&mut self, frame: FrameToSend) {
-        let state = &mut self.transmit_states[frame.from as usize];
+        let state = &mut self.transmit_states[frame.from];
         let counters = &mut state.counters;
         let retry = match frame.kind {
             FrameKind::Rts => state.short_retries + state.long_retries > 0,
@@ -352,14 +360,14 @@ impl Dcf {
             FrameKind::Rts => counters.rts += 1,
             FrameKind::Cts => counters.cts += 1,
             FrameKind::Ack => counters.acks += 1,
-            FrameKind::Data if frame.to == NONE => counters.broadcasts += 1,
+            FrameKind::Data if frame.to.is_none() => counters.broadcasts += 1,
             FrameKind::Data => counters.data += 1,
         }
     }
 
     #[cold]
     fn record_frame(&mut self, now: u64, frame: FrameToSend) -> u64 {
-        let state = &self.transmit_states[frame.from as usize];
+        let state = &self.transmit_states[frame.from];
         let data = frame.kind == FrameKind::Data;
         self.recorder.record(FrameRecord {
             at: Instant::from_nanos(now),
@@ -367,7 +375,7 @@ impl Dcf {
             rate: frame.rate,
             kind: frame.kind,
             from: frame.from,
-            to: (frame.to != NONE).then_some(frame.to),
+            to: frame.to,
             bytes: frame.bytes,
             duration_us: frame.duration,
             sequence: if data { state.sequence } else { 0 },
@@ -381,34 +389,32 @@ impl Dcf {
 /// Occupies an idle receiver with a frame. An earlier reception failure leaves its NAV.
 #[inline]
 fn occupy_receiver(
-    station: &mut Station,
+    access: &mut AccessState,
     new: Arrival,
     nav_of_bad: u64,
     eifs_when_only_sensed: bool,
 ) -> ReceptionState {
-    let reserved = if station.has(RX_FAILED) { station.rx_end + nav_of_bad } else { 0 };
-    station.nav = station.nav.max(reserved);
-    (station.rx_start, station.rx_end) = (new.at, new.until);
-    station.rx_signal = new.signal;
-    let good = new.is_decodable & (station.tx_end <= new.at);
-    let bad = !good & eifs_when_only_sensed & (new.until > station.tx_end);
-    station.rx_transmission = if good { new.transmission } else { NONE };
-    station.set_to(RX_FAILED, bad);
+    let reserved = if access.has(RX_FAILED) { access.rx_end + nav_of_bad } else { 0 };
+    access.nav = access.nav.max(reserved);
+    (access.rx_start, access.rx_end) = (new.at, new.until);
+    access.rx_signal = new.signal;
+    let good = new.is_decodable & (access.tx_end <= new.at);
+    let bad = !good & eifs_when_only_sensed & (new.until > access.tx_end);
+    access.rx_transmission = good.then_some(new.transmission);
+    access.set_to(RX_FAILED, bad);
     if good { ReceptionState::Decodable } else { ReceptionState::Transmitting }
 }
 
 /// Adds a frame to those that occupy the receiver and cannot be decoded.
 #[inline(always)]
-fn merge_signals(station: &mut Station, new: Arrival, capture: CaptureModel, is_stronger: bool) {
-    station.rx_start = station.rx_start.min(new.at);
+fn merge_signals(access: &mut AccessState, new: Arrival, capture: CaptureModel, is_stronger: bool) {
+    access.rx_start = access.rx_start.min(new.at);
     match capture {
-        CaptureModel::First if new.until > station.rx_end => station.rx_signal = new.signal,
-        CaptureModel::Stronger | CaptureModel::Sinr if is_stronger => {
-            station.rx_signal = new.signal
-        }
+        CaptureModel::First if new.until > access.rx_end => access.rx_signal = new.signal,
+        CaptureModel::Stronger | CaptureModel::Sinr if is_stronger => access.rx_signal = new.signal,
         _ => {}
     }
-    station.rx_end = station.rx_end.max(new.until);
+    access.rx_end = access.rx_end.max(new.until);
 }
 
 /// Returns the propagation delay over a squared distance (m²) in whole nanoseconds.

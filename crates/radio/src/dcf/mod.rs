@@ -22,6 +22,7 @@
 //!   stations that only sense it.
 //! - No fragmentation, PCF, beacons, power saving or rate adaptation.
 
+mod access_state;
 mod config;
 mod counters;
 mod enabled;
@@ -30,13 +31,14 @@ mod exchange;
 mod interference;
 mod medium;
 mod record;
-mod station;
 mod transmission;
 mod transmit_state;
 
-use driftway_base::Instant;
+use driftway_base::{Instant, StationId};
+use typed_index_collections::{TiVec, ti_vec};
 
-use crate::{MacReport, NodeInRange, OutgoingPacket, Positions, Propagation};
+use crate::{MacReport, OutgoingPacket, Positions, Propagation, StationInRange};
+use access_state::{AccessState, DISABLED, PROMISCUOUS};
 use config::Timing;
 pub use config::{CaptureModel, DcfConfig, ResponseTimeout};
 pub use counters::Counters;
@@ -45,8 +47,8 @@ use interference::Interference;
 use medium::propagation_delay_ns;
 pub(crate) use record::FrameRecorder;
 pub use record::{FrameRecord, ReceptionOutcome};
-use station::{DISABLED, PROMISCUOUS, Station};
 pub use transmission::FrameKind;
+pub(crate) use transmission::TransmissionId;
 use transmission::{FrameReceiver, Transmissions};
 use transmit_state::TransmitState;
 
@@ -63,8 +65,8 @@ pub struct Dcf {
     timing: Timing,
     positions: Positions,
     propagation: Propagation,
-    /// True if power depends on the pair of nodes; a signal's strength is then its power, otherwise
-    /// the squared distance.
+    /// True if power depends on the pair of stations; a signal's strength is then its power,
+    /// otherwise the squared distance.
     has_shadowing: bool,
     /// Squared receive range (m²).
     receive_squared: f64,
@@ -73,12 +75,12 @@ pub struct Dcf {
     max_propagation_delay: u64,
     /// True if frames have errors.
     has_frame_errors: bool,
-    stations: Vec<Station>,
-    transmit_states: Vec<TransmitState>,
+    access_states: TiVec<StationId, AccessState>,
+    transmit_states: TiVec<StationId, TransmitState>,
     transmissions: Transmissions,
     interference: Interference,
     event_queue: EventQueue,
-    in_range: Vec<NodeInRange>,
+    in_range: Vec<StationInRange>,
     /// Propagation delay to each of them (ns), for the frame being transmitted.
     delays: Vec<u64>,
     /// Buffer of the receivers of the frame being transmitted.
@@ -90,14 +92,14 @@ pub struct Dcf {
 }
 
 impl Dcf {
-    /// Creates a station for each node of `positions`.
+    /// Creates the stations, at these positions.
     pub fn new(
         config: DcfConfig,
         positions: Positions,
         propagation: Propagation,
         seed: u64,
     ) -> Self {
-        let nodes = positions.nodes() as u32;
+        let stations = positions.stations();
         let has_shadowing = propagation.has_shadowing();
         let range = propagation.receive_range();
         let nanos_per_metre = 1e9 / propagation.light_speed();
@@ -110,16 +112,16 @@ impl Dcf {
             nanos_per_metre,
             max_propagation_delay: propagation_delay_ns(furthest * furthest, nanos_per_metre) + 1,
             has_frame_errors: config.frame_error != driftway_base::Probability::NEVER,
-            stations: vec![Station::NEW; nodes as usize],
-            transmit_states: (0..nodes)
-                .map(|node| TransmitState::new(&config, seed, node))
+            access_states: ti_vec![AccessState::NEW; stations],
+            transmit_states: (0..stations)
+                .map(|station| TransmitState::new(&config, seed, station.into()))
                 .collect(),
-            transmissions: Transmissions::new(nodes as usize),
-            interference: Interference::new(if summed { nodes as usize } else { 0 }),
-            event_queue: EventQueue::with_capacity(2 * nodes as usize + 16),
-            in_range: Vec::with_capacity(nodes as usize),
-            delays: Vec::with_capacity(nodes as usize),
-            new_receivers: vec![FrameReceiver::EMPTY; nodes as usize].into_boxed_slice(),
+            transmissions: Transmissions::new(stations),
+            interference: Interference::new(if summed { stations } else { 0 }),
+            event_queue: EventQueue::with_capacity(2 * stations + 16),
+            in_range: Vec::with_capacity(stations),
+            delays: Vec::with_capacity(stations),
+            new_receivers: vec![FrameReceiver::EMPTY; stations].into_boxed_slice(),
             recorder: FrameRecorder::default(),
             frames_sent: 0,
             now: 0,
@@ -130,24 +132,23 @@ impl Dcf {
     }
 
     /// Returns whether this station can accept a packet.
-    pub fn can_accept(&self, node: u32) -> bool {
-        self.transmit_states[node as usize].packet.is_none()
-            && !self.stations[node as usize].has(DISABLED)
+    pub fn can_accept(&self, station: StationId) -> bool {
+        self.transmit_states[station].packet.is_none() && !self.access_states[station].has(DISABLED)
     }
 
     /// Returns whether a station has a packet that it has not reported.
-    pub fn has_packet(&self, node: u32) -> bool {
-        self.transmit_states[node as usize].packet.is_some()
+    pub fn has_packet(&self, station: StationId) -> bool {
+        self.transmit_states[station].packet.is_some()
     }
 
     /// Hands a packet to a station, which reports `Sent` or `Failed` once for each packet that it
     /// accepts; returns `false`, and does not accept it, while the station has one or is disabled.
-    pub fn send(&mut self, now: Instant, node: u32, packet: OutgoingPacket) -> bool {
-        if !self.can_accept(node) {
+    pub fn send(&mut self, now: Instant, station: StationId, packet: OutgoingPacket) -> bool {
+        if !self.can_accept(station) {
             return false;
         }
         self.advance(now.as_nanos());
-        self.accept_packet(now.as_nanos(), node, packet);
+        self.accept_packet(now.as_nanos(), station, packet);
         true
     }
 
@@ -163,9 +164,9 @@ impl Dcf {
         while let Some(event) = self.event_queue.pop_until(until.as_nanos()) {
             self.advance(event.at());
             match event.kind() {
-                EventKind::FrameEnd => self.on_frame_end(event.subject(), reports),
-                EventKind::ResponseDue => self.on_response_due(event.at(), event.subject()),
-                EventKind::StationTimer => self.on_timer(event.at(), event.subject(), reports),
+                EventKind::FrameEnd(transmission) => self.on_frame_end(transmission, reports),
+                EventKind::ResponseDue(station) => self.on_response_due(event.at(), station),
+                EventKind::StationTimer(station) => self.on_timer(event.at(), station, reports),
             }
             if reports.len() > had {
                 return Instant::from_nanos(self.now);
@@ -181,13 +182,13 @@ impl Dcf {
     }
 
     /// Enables or disables promiscuous reception of a station.
-    pub fn set_promiscuous(&mut self, node: u32, on: bool) {
-        self.stations[node as usize].set_to(PROMISCUOUS, on);
+    pub fn set_promiscuous(&mut self, station: StationId, on: bool) {
+        self.access_states[station].set_to(PROMISCUOUS, on);
     }
 
     /// Returns the counters of a station.
-    pub fn counters(&self, node: u32) -> &Counters {
-        &self.transmit_states[node as usize].counters
+    pub fn counters(&self, station: StationId) -> &Counters {
+        &self.transmit_states[station].counters
     }
 
     /// Returns the sum of all stations' counters.
@@ -208,13 +209,13 @@ impl Dcf {
         self.event_queue.handled()
     }
 
-    /// Returns the node positions.
-    pub fn node_positions(&mut self) -> &mut Positions {
+    /// Returns the positions of the stations.
+    pub fn positions(&mut self) -> &mut Positions {
         &mut self.positions
     }
 
     /// Returns the power (W) that `to` would receive from `from` at the current positions.
-    pub fn received_power(&mut self, now: Instant, from: u32, to: u32) -> f64 {
+    pub fn received_power(&mut self, now: Instant, from: StationId, to: StationId) -> f64 {
         let (a, b) = (self.positions.position(from, now), self.positions.position(to, now));
         let (dx, dy) = (a.0 - b.0, a.1 - b.1);
         let moved =

@@ -1,6 +1,6 @@
 //! Recording of transmitted frames.
 
-use driftway_base::{Duration, Instant, Rate};
+use driftway_base::{Duration, Instant, PacketId, Rate, StationId};
 
 use super::transmission::FrameKind;
 
@@ -16,9 +16,9 @@ pub struct FrameRecord {
     /// RTS, CTS, data or ACK.
     pub kind: FrameKind,
     /// Transmitter (absent from the CTS and ACK frame formats).
-    pub from: u32,
+    pub from: StationId,
     /// Receiver; `None`: broadcast.
-    pub to: Option<u32>,
+    pub to: Option<StationId>,
     /// Size from the end of the PLCP header to the end of the FCS (bytes).
     pub bytes: u32,
     /// Duration field (µs).
@@ -28,7 +28,7 @@ pub struct FrameRecord {
     /// True for a retransmitted data frame.
     pub retry: bool,
     /// Handle of the packet in a data frame.
-    pub id: Option<u32>,
+    pub id: Option<PacketId>,
     /// Outcome at its receiver.
     pub outcome: ReceptionOutcome,
 }

@@ -1,6 +1,7 @@
 //! Frames on the air.
 
-use super::station::NONE;
+use driftway_base::StationId;
+use typed_index_collections::TiVec;
 
 /// Frame types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,32 @@ pub enum FrameKind {
     Data,
     /// Acknowledgment.
     Ack,
+}
+
+/// Number of a frame on the air, which is used again after the frame's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TransmissionId(u32);
+
+impl TransmissionId {
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+}
+
+impl From<usize> for TransmissionId {
+    fn from(index: usize) -> Self {
+        Self(index as u32)
+    }
+}
+
+impl From<TransmissionId> for usize {
+    fn from(id: TransmissionId) -> Self {
+        id.0 as usize
+    }
 }
 
 /// State of a frame at a station within decoding range.
@@ -28,22 +55,23 @@ pub(super) enum ReceptionState {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameReceiver {
-    pub node: u32,
+    pub station: StationId,
     /// Propagation delay (ns).
     pub delay: u32,
     pub state: ReceptionState,
 }
 
 impl FrameReceiver {
-    pub const EMPTY: Self = Self { node: NONE, delay: 0, state: ReceptionState::Decodable };
+    pub const EMPTY: Self =
+        Self { station: StationId::new(0), delay: 0, state: ReceptionState::Decodable };
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Transmission {
     pub kind: FrameKind,
-    pub from: u32,
-    /// [`NONE`]: broadcast.
-    pub to: u32,
+    pub from: StationId,
+    /// `None`: broadcast.
+    pub to: Option<StationId>,
     /// End of the transmission at the sender (ns).
     pub end: u64,
     /// Duration field (µs).
@@ -61,71 +89,68 @@ pub(super) struct Transmission {
 /// All frames on the air. Slots and their lists are reused.
 #[derive(Clone, Debug)]
 pub(super) struct Transmissions {
-    slots: Vec<Transmission>,
-    free: Vec<u32>,
+    slots: TiVec<TransmissionId, Transmission>,
+    free: Vec<TransmissionId>,
     /// Capacity of a new list of receivers.
     receiver_capacity: usize,
 }
 
-/// Slots and receivers per slot allocated initially (at most one per node): more than a network of
-/// the usual density needs within a few hundred metres.
+/// Slots and receivers per slot allocated initially (at most one per station): more than a network
+/// of the usual density needs within a few hundred metres.
 const RESERVED_SLOTS: usize = 32;
 const RESERVED_RECEIVERS: usize = 64;
 
 impl Transmissions {
-    pub fn new(nodes: usize) -> Self {
-        let receiver_capacity = nodes.min(RESERVED_RECEIVERS);
-        let mut flights = Self { slots: Vec::new(), free: Vec::new(), receiver_capacity };
-        for place in 0..nodes.min(RESERVED_SLOTS) {
-            flights.add();
-            flights.free.push(place as u32);
+    pub fn new(stations: usize) -> Self {
+        let receiver_capacity = stations.min(RESERVED_RECEIVERS);
+        let mut flights = Self { slots: TiVec::new(), free: Vec::new(), receiver_capacity };
+        for _ in 0..stations.min(RESERVED_SLOTS) {
+            let slot = flights.add();
+            flights.free.push(slot);
         }
         flights
     }
 
-    fn add(&mut self) -> u32 {
+    fn add(&mut self) -> TransmissionId {
         let receivers = Vec::with_capacity(self.receiver_capacity);
-        let kind = FrameKind::Data;
-        let (from, to, sequence) = (0, NONE, 0);
-        self.slots.push(Transmission {
-            kind,
-            from,
-            to,
+        self.slots.push_and_get_key(Transmission {
+            kind: FrameKind::Data,
+            from: StationId::new(0),
+            to: None,
             end: 0,
             duration: 0,
-            sequence,
+            sequence: 0,
             record_number: 0,
             is_cut: false,
             receivers,
-        });
-        (self.slots.len() - 1) as u32
+        })
     }
 
     /// Allocates a slot with an empty list.
-    pub fn allocate(&mut self) -> u32 {
+    pub fn allocate(&mut self) -> TransmissionId {
         self.free.pop().unwrap_or_else(|| self.add())
     }
 
-    pub fn release(&mut self, transmission: u32) {
-        self.slots[transmission as usize].receivers.clear();
+    pub fn release(&mut self, transmission: TransmissionId) {
+        self.slots[transmission].receivers.clear();
         self.free.push(transmission);
     }
 
-    pub fn get(&mut self, transmission: u32) -> &mut Transmission {
-        &mut self.slots[transmission as usize]
+    pub fn get(&mut self, transmission: TransmissionId) -> &mut Transmission {
+        &mut self.slots[transmission]
     }
 
     /// Cuts the transmissions of a station. Slots that are free are overwritten later.
-    pub fn cut(&mut self, from: u32) {
+    pub fn cut(&mut self, from: StationId) {
         for transmission in self.slots.iter_mut().filter(|slot| slot.from == from) {
             transmission.is_cut = true;
         }
     }
 
     /// Lets a station lose all transmissions that it could decode until now.
-    pub fn lose_at(&mut self, node: u32) {
+    pub fn lose_at(&mut self, station: StationId) {
         let receivers = self.slots.iter_mut().flat_map(|slot| &mut slot.receivers);
-        for receiver in receivers.filter(|receiver| receiver.node == node) {
+        for receiver in receivers.filter(|receiver| receiver.station == station) {
             if receiver.state == ReceptionState::Decodable {
                 receiver.state = ReceptionState::Disabled;
             }
@@ -133,9 +158,14 @@ impl Transmissions {
     }
 
     /// Sets the state of a transmission at a station.
-    pub fn set_reception(&mut self, transmission: u32, node: u32, reception: ReceptionState) {
-        let receivers = &mut self.slots[transmission as usize].receivers;
-        if let Ok(place) = receivers.binary_search_by_key(&node, |receivers| receivers.node) {
+    pub fn set_reception(
+        &mut self,
+        transmission: TransmissionId,
+        station: StationId,
+        reception: ReceptionState,
+    ) {
+        let receivers = &mut self.slots[transmission].receivers;
+        if let Ok(place) = receivers.binary_search_by_key(&station, |receiver| receiver.station) {
             receivers[place].state = reception;
         }
     }

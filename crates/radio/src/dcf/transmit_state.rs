@@ -1,6 +1,6 @@
 //! Transmit state: the part of a station that only its own exchanges use.
 
-use driftway_base::{RandomStream, Rate};
+use driftway_base::{RandomStream, Rate, StationId};
 
 use super::config::DcfConfig;
 use super::counters::Counters;
@@ -11,12 +11,12 @@ use crate::OutgoingPacket;
 pub(super) enum PendingResponse {
     None,
     Cts {
-        to: u32,
+        to: StationId,
         /// Duration field (µs).
         duration: u32,
     },
     Ack {
-        to: u32,
+        to: StationId,
     },
     Data,
 }
@@ -54,7 +54,7 @@ pub(super) struct TransmitState {
 }
 
 impl TransmitState {
-    pub fn new(config: &DcfConfig, seed: u64, node: u32) -> Self {
+    pub fn new(config: &DcfConfig, seed: u64, station: StationId) -> Self {
         Self {
             packet: None,
             bytes: 0,
@@ -70,8 +70,8 @@ impl TransmitState {
             pending_response: PendingResponse::None,
             nav_before_rts: 0,
             rts_nav_deadline: 0,
-            backoff_stream: RandomStream::new(seed, "backoff", u64::from(node)),
-            error_stream: RandomStream::new(seed, "frame-error", u64::from(node)),
+            backoff_stream: RandomStream::new(seed, "backoff", u64::from(station.number())),
+            error_stream: RandomStream::new(seed, "frame-error", u64::from(station.number())),
             counters: Counters::default(),
         }
     }

@@ -5,7 +5,7 @@ use driftway_base::Instant;
 use crate::ParameterError;
 use crate::leg::{Leg, seconds_after};
 
-/// Initial position (metres) and velocity (m/s) of a node.
+/// Initial position (metres) and velocity (m/s) of a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConstantVelocity {
     /// Position at the start of the run.
@@ -14,9 +14,9 @@ pub struct ConstantVelocity {
     pub velocity: (f64, f64),
 }
 
-/// The trajectory of one node. The axes are independent: with the area unfolded at its borders the
-/// trajectory is a straight line, so that a position is computed from the start of the run after
-/// any number of reflections.
+/// The trajectory of one station. The axes are independent: with the area unfolded at its borders
+/// the trajectory is a straight line, so that a position is computed from the start of the run
+/// after any number of reflections.
 #[derive(Clone, Debug)]
 pub(super) struct ReflectedTrajectory {
     axes: [Axis; 2],
@@ -67,7 +67,7 @@ impl Axis {
 }
 
 impl ReflectedTrajectory {
-    pub fn new(node: &ConstantVelocity, area: (f64, f64)) -> Result<Self, ParameterError> {
+    pub fn new(start: &ConstantVelocity, area: (f64, f64)) -> Result<Self, ParameterError> {
         let axis = |start: f64, velocity: f64, size: f64| {
             if !(0.0..1e9).contains(&size) {
                 let message = format!("a side of {size} m");
@@ -85,7 +85,7 @@ impl ReflectedTrajectory {
             }
             Ok(Axis { start, velocity, size, reflections: 0 })
         };
-        let (position, velocity) = (node.position, node.velocity);
+        let (position, velocity) = (start.position, start.velocity);
         let axes = [axis(position.0, velocity.0, area.0)?, axis(position.1, velocity.1, area.1)?];
         Ok(Self { axes, time: Instant::ZERO })
     }

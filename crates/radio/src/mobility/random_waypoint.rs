@@ -1,6 +1,6 @@
 //! Random waypoint mobility: pause, draw a destination in the area and a speed, move there, repeat.
 
-use driftway_base::{Duration, Instant, RandomStream};
+use driftway_base::{Duration, Instant, RandomStream, StationId};
 
 use crate::ParameterError;
 use crate::leg::{Leg, seconds_after};
@@ -14,19 +14,19 @@ pub struct RandomWaypoint {
     pub speed: (f64, f64),
     /// Minimum and maximum pause before a leg; drawn uniformly.
     pub pause: (Duration, Duration),
-    /// Initial distribution of the nodes.
+    /// Initial distribution of the stations.
     pub start: InitialDistribution,
 }
 
-/// Initial distribution of random waypoint nodes.
+/// Initial distribution of random waypoint stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum InitialDistribution {
     /// Uniform over the area, starting with a full pause, as in the model's first uses (CMU's
-    /// `setdest`). A node whose pause lasts for the whole run does not move. The mean speed decays
-    /// for a long time, and nodes concentrate in the middle.
+    /// `setdest`). A station whose pause lasts for the whole run does not move. The mean speed
+    /// decays for a long time, and stations concentrate in the middle.
     Uniform,
     /// The steady state, so that the run needs no warm-up (navidi-camp-2004, Le Boudec & Vojnović
-    /// 2005). With the steady-state pause probability a node is uniform over the area with a
+    /// 2005). With the steady-state pause probability a station is uniform over the area with a
     /// residual pause; otherwise it is at a uniform point of a leg drawn in proportion to its
     /// length, at a speed with a density proportional to 1/v. A pause no longer than the run ends
     /// within the run.
@@ -62,7 +62,7 @@ impl RandomWaypoint {
         Ok(())
     }
 
-    /// Returns the steady-state probability that a node pauses.
+    /// Returns the steady-state probability that a station pauses.
     fn pause_probability(&self) -> f64 {
         let pause = 0.5 * (self.pause.0.as_secs_f64() + self.pause.1.as_secs_f64());
         let (low, high) = self.speed;
@@ -87,7 +87,7 @@ fn mean_distance((a, b): (f64, f64)) -> f64 {
     corners / 15.0 + sides / 6.0
 }
 
-/// The trajectory of one node.
+/// The trajectory of one station.
 #[derive(Clone, Debug)]
 pub(super) struct WaypointTrajectory {
     model: RandomWaypoint,
@@ -98,7 +98,7 @@ pub(super) struct WaypointTrajectory {
     next: NextMove,
 }
 
-/// Next phase of a node.
+/// Next phase of a station.
 #[derive(Clone, Copy, Debug)]
 enum NextMove {
     /// Pause for this time.
@@ -108,8 +108,8 @@ enum NextMove {
 }
 
 impl WaypointTrajectory {
-    pub fn new(model: RandomWaypoint, seed: u64, node: u32) -> Self {
-        let mut random = RandomStream::new(seed, "mobility", u64::from(node));
+    pub fn new(model: RandomWaypoint, seed: u64, station: StationId) -> Self {
+        let mut random = RandomStream::new(seed, "mobility", u64::from(station.number()));
         let (at, next) = match model.start {
             InitialDistribution::Uniform => {
                 let at = uniform_point(&mut random, model.area);

@@ -1,25 +1,28 @@
-//! The current legs of all nodes.
+//! The current legs of all stations.
+
+use driftway_base::StationId;
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 use crate::leg::Leg;
 
-/// Current legs of the nodes, one array per coordinate.
+/// Current legs of the stations, one array per coordinate.
 #[derive(Clone, Debug)]
 pub(super) struct Legs {
     /// Start of the leg in nanoseconds: integers, which a float represents exactly for the first
     /// 104 days.
-    pub since: Box<[f64]>,
-    pub x: Box<[f64]>,
-    pub y: Box<[f64]>,
+    pub since: TiVec<StationId, f64>,
+    pub x: TiVec<StationId, f64>,
+    pub y: TiVec<StationId, f64>,
     /// Metres per nanosecond.
-    pub vx: Box<[f64]>,
-    pub vy: Box<[f64]>,
+    pub vx: TiVec<StationId, f64>,
+    pub vy: TiVec<StationId, f64>,
     /// Distance moved before the leg (m).
-    pub distance_before: Box<[f64]>,
+    pub distance_before: TiVec<StationId, f64>,
 }
 
 impl Legs {
-    pub fn new(nodes: usize) -> Self {
-        let zeros = || vec![0.0; nodes].into_boxed_slice();
+    pub fn new(stations: usize) -> Self {
+        let zeros = || ti_vec![0.0; stations];
         Self {
             since: zeros(),
             x: zeros(),
@@ -30,31 +33,37 @@ impl Legs {
         }
     }
 
-    /// Returns the distance that a node has moved (m).
-    pub fn distance_moved(&self, node: usize, now: f64) -> f64 {
-        let (vx, vy) = (self.vx[node], self.vy[node]);
-        self.distance_before[node] + (vx * vx + vy * vy).sqrt() * (now - self.since[node])
+    /// Returns the distance that a station has moved (m).
+    pub fn distance_moved(&self, station: StationId, now: f64) -> f64 {
+        let (vx, vy) = (self.vx[station], self.vy[station]);
+        self.distance_before[station] + (vx * vx + vy * vy).sqrt() * (now - self.since[station])
     }
 
-    pub fn set(&mut self, node: usize, leg: &Leg) {
-        self.since[node] = leg.since.as_nanos() as f64;
-        (self.x[node], self.y[node]) = (leg.x, leg.y);
-        (self.vx[node], self.vy[node]) = (leg.vx, leg.vy);
+    pub fn set(&mut self, station: StationId, leg: &Leg) {
+        self.since[station] = leg.since.as_nanos() as f64;
+        (self.x[station], self.y[station]) = (leg.x, leg.y);
+        (self.vx[station], self.vy[station]) = (leg.vx, leg.vy);
     }
 
     /// Same as [`Leg::at`].
     #[inline]
-    pub fn at(&self, node: usize, now: f64) -> (f64, f64) {
-        let passed = now - self.since[node];
-        (self.x[node] + self.vx[node] * passed, self.y[node] + self.vy[node] * passed)
+    pub fn at(&self, station: StationId, now: f64) -> (f64, f64) {
+        let passed = now - self.since[station];
+        (self.x[station] + self.vx[station] * passed, self.y[station] + self.vy[station] * passed)
     }
 
-    /// Computes the squared distances of all nodes from a position.
-    pub fn distances_squared(&self, now: f64, (x0, y0): (f64, f64), squares: &mut [f64]) {
+    /// Computes the squared distances of all stations from a position.
+    pub fn distances_squared(
+        &self,
+        now: f64,
+        (x0, y0): (f64, f64),
+        squares: &mut TiSlice<StationId, f64>,
+    ) {
         // Slices of equal length, so that the loop needs no bounds checks.
+        let squares = &mut squares.raw;
         let n = squares.len();
-        let (since, x, y) = (&self.since[..n], &self.x[..n], &self.y[..n]);
-        let (vx, vy) = (&self.vx[..n], &self.vy[..n]);
+        let (since, x, y) = (&self.since.raw[..n], &self.x.raw[..n], &self.y.raw[..n]);
+        let (vx, vy) = (&self.vx.raw[..n], &self.vy.raw[..n]);
         for i in 0..n {
             let passed = now - since[i];
             let dx = x[i] + vx[i] * passed - x0;

@@ -1,11 +1,12 @@
-//! Neighbour lists (Verlet lists), for networks too large to scan every node.
+//! Neighbour lists (Verlet lists), for networks too large to scan every station.
 //!
-//! All positions are recorded in a snapshot from time to time. As long as no node has moved by more
-//! than half a margin since the snapshot, each node within range of another was within range plus
-//! margin in the snapshot (verlet-1967 §2). A node's list is built on its first use after a
-//! snapshot, from the cells of a grid around the node.
+//! All positions are recorded in a snapshot from time to time. As long as no station has moved by
+//! more than half a margin since the snapshot, each station within range of another was within
+//! range plus margin in the snapshot (verlet-1967 §2). A station's list is built on its first use
+//! after a snapshot, from the cells of a grid around the station.
 
-use driftway_base::Instant;
+use driftway_base::{Instant, StationId};
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 use super::legs::Legs;
 use crate::leg::Leg;
@@ -13,8 +14,8 @@ use crate::leg::Leg;
 /// Margin as a fraction of the range. A wide margin makes lists longer, a narrow one makes
 /// snapshots more frequent.
 const MARGIN: f64 = 0.1;
-/// Average number of entries per node in all lists together; beyond it all lists are discarded.
-/// With all nodes within range, lists would grow with the square of the number of nodes.
+/// Average number of entries per station in all lists together; beyond it all lists are discarded.
+/// With all stations within range, lists would grow with the square of the number of stations.
 const MAX_ENTRIES_PER_NODE: usize = 128;
 /// Bound of the floating-point rounding error (m).
 const ROUNDING_SLACK: f64 = 1e-3;
@@ -23,31 +24,31 @@ const ROUNDING_SLACK: f64 = 1e-3;
 pub(super) struct NeighbourLists {
     /// Range plus margin (m), also the minimum size of a cell.
     list_radius: f64,
-    /// Displacement that a node may have since the snapshot (m).
+    /// Displacement that a station may have since the snapshot (m).
     max_displacement: f64,
-    /// Upper bound of any node's displacement between the snapshot and `bound_at` (m).
+    /// Upper bound of any station's displacement between the snapshot and `bound_at` (m).
     displacement_bound: f64,
     bound_at: Instant,
-    /// Upper bound of any node's speed since `bound_at` (metres per nanosecond).
+    /// Upper bound of any station's speed since `bound_at` (metres per nanosecond).
     max_speed: f64,
     /// Generation of the valid lists.
     generation: u32,
-    x: Box<[f64]>,
-    y: Box<[f64]>,
-    cell_of: Box<[u32]>,
+    x: TiVec<StationId, f64>,
+    y: TiVec<StationId, f64>,
+    cell_of: TiVec<StationId, u32>,
     /// Lower left corner of the grid, and its cells.
     origin: (f64, f64),
     cell_size: f64,
     columns: u32,
     rows: u32,
-    /// Start of each cell's nodes in `cell_members`, and the end of the last.
+    /// Start of each cell's stations in `cell_members`, and the end of the last.
     cell_starts: Vec<u32>,
-    cell_members: Box<[u32]>,
-    /// Each node's list in `entries`.
-    list_spans: Box<[ListSpan]>,
-    entries: Vec<u32>,
-    /// Copies of the nodes' legs.
-    packed_legs: Box<[PackedLeg]>,
+    cell_members: Box<[StationId]>,
+    /// Each station's list in `entries`.
+    list_spans: TiVec<StationId, ListSpan>,
+    entries: Vec<StationId>,
+    /// Copies of the stations' legs.
+    packed_legs: TiVec<StationId, PackedLeg>,
 }
 
 /// A leg in a separate cache line.
@@ -78,16 +79,16 @@ struct ListSpan {
 
 impl NeighbourLists {
     pub fn new(legs: &Legs, reach: f64) -> Self {
-        let nodes = legs.x.len();
-        let packed_leg = |node| PackedLeg {
-            since: legs.since[node],
-            x: legs.x[node],
-            y: legs.y[node],
-            vx: legs.vx[node],
-            vy: legs.vy[node],
+        let stations = legs.x.len();
+        let packed_leg = |station| PackedLeg {
+            since: legs.since[station],
+            x: legs.x[station],
+            y: legs.y[station],
+            vx: legs.vx[station],
+            vy: legs.vy[station],
         };
         Self {
-            packed_legs: (0..nodes).map(packed_leg).collect(),
+            packed_legs: legs.x.keys().map(packed_leg).collect(),
             list_radius: reach * (1.0 + MARGIN),
             max_displacement: reach * MARGIN * 0.5 - ROUNDING_SLACK,
             // There is no snapshot yet.
@@ -95,26 +96,25 @@ impl NeighbourLists {
             bound_at: Instant::ZERO,
             max_speed: 0.0,
             generation: 0,
-            x: vec![0.0; nodes].into(),
-            y: vec![0.0; nodes].into(),
-            cell_of: vec![0; nodes].into(),
+            x: ti_vec![0.0; stations],
+            y: ti_vec![0.0; stations],
+            cell_of: ti_vec![0; stations],
             origin: (0.0, 0.0),
             cell_size: 0.0,
             columns: 0,
             rows: 0,
             cell_starts: Vec::new(),
-            cell_members: vec![0; nodes].into(),
-            list_spans: vec![ListSpan::default(); nodes].into(),
+            cell_members: vec![StationId::new(0); stations].into(),
+            list_spans: ti_vec![ListSpan::default(); stations],
             entries: Vec::new(),
         }
     }
 
     /// Records the start of a leg, `gap` metres from the end of the previous one: the error from
     /// rounding its end to nanoseconds.
-    pub fn on_new_leg(&mut self, node: u32, leg: &Leg, gap: f64) {
+    pub fn on_new_leg(&mut self, station: StationId, leg: &Leg, gap: f64) {
         let &Leg { since, x, y, vx, vy, .. } = leg;
-        self.packed_legs[node as usize] =
-            PackedLeg { since: since.as_nanos() as f64, x, y, vx, vy };
+        self.packed_legs[station] = PackedLeg { since: since.as_nanos() as f64, x, y, vx, vy };
         self.displacement_bound += gap;
         let speed = leg.speed();
         if speed > self.max_speed {
@@ -125,22 +125,22 @@ impl NeighbourLists {
         }
     }
 
-    /// Returns the nodes that may be within range of `node`, without itself, in order of node
-    /// number; and all nodes' legs.
+    /// Returns the stations that may be within range of `station`, without itself, in order of
+    /// number; and all stations' legs.
     pub fn candidates_of(
         &mut self,
-        node: u32,
+        station: StationId,
         now: Instant,
         legs: &Legs,
-    ) -> (&[u32], &[PackedLeg]) {
+    ) -> (&[StationId], &TiSlice<StationId, PackedLeg>) {
         let moved =
             self.displacement_bound + self.max_speed * now.since(self.bound_at).as_nanos() as f64;
         if moved > self.max_displacement {
             self.take_snapshot(now, legs);
             self.invalidate_lists();
         }
-        let span = self.list_spans[node as usize];
-        let span = if span.generation == self.generation { span } else { self.build_list(node) };
+        let span = self.list_spans[station];
+        let span = if span.generation == self.generation { span } else { self.build_list(station) };
         (&self.entries[span.start as usize..span.end as usize], &self.packed_legs)
     }
 
@@ -153,21 +153,21 @@ impl NeighbourLists {
         });
     }
 
-    /// Takes a snapshot and sorts the nodes into the cells of the grid.
+    /// Takes a snapshot and sorts the stations into the cells of the grid.
     fn take_snapshot(&mut self, now: Instant, legs: &Legs) {
         (self.displacement_bound, self.bound_at, self.max_speed) = (0.0, now, 0.0);
         let nanos = now.as_nanos() as f64;
         let (mut low, mut high) = ((f64::MAX, f64::MAX), (f64::MIN, f64::MIN));
-        for node in 0..self.x.len() {
-            let (x, y) = legs.at(node, nanos);
-            (self.x[node], self.y[node]) = (x, y);
+        for station in self.x.keys() {
+            let (x, y) = legs.at(station, nanos);
+            (self.x[station], self.y[station]) = (x, y);
             low = (low.0.min(x), low.1.min(y));
             high = (high.0.max(x), high.1.max(y));
-            let (vx, vy) = (legs.vx[node], legs.vy[node]);
+            let (vx, vy) = (legs.vx[station], legs.vy[station]);
             self.max_speed = self.max_speed.max(vx * vx + vy * vy);
         }
         self.max_speed = self.max_speed.sqrt();
-        // At most as many cells as nodes, however sparse they are.
+        // At most as many cells as stations, however sparse they are.
         let (width, height) = (high.0 - low.0, high.1 - low.1);
         let most = self.x.len() as f64;
         self.cell_size = self.list_radius.max((width * height / most).sqrt());
@@ -178,10 +178,10 @@ impl NeighbourLists {
         let cells = self.columns as usize * self.rows as usize;
         self.cell_starts.clear();
         self.cell_starts.resize(cells + 1, 0);
-        for node in 0..self.x.len() {
-            let (column, row) = self.cell_at(node);
+        for station in self.x.keys() {
+            let (column, row) = self.cell_at(station);
             let cell = row * self.columns + column;
-            self.cell_of[node] = cell;
+            self.cell_of[station] = cell;
             self.cell_starts[cell as usize] += 1;
         }
         let mut sum = 0;
@@ -189,43 +189,43 @@ impl NeighbourLists {
             sum += *start;
             *start = sum;
         }
-        // From the last node to the first, so that each cell's nodes are in order.
-        for node in (0..self.x.len()).rev() {
-            let start = &mut self.cell_starts[self.cell_of[node] as usize];
+        // From the last station to the first, so that each cell's stations are in order.
+        for station in self.x.keys().rev() {
+            let start = &mut self.cell_starts[self.cell_of[station] as usize];
             *start -= 1;
-            self.cell_members[*start as usize] = node as u32;
+            self.cell_members[*start as usize] = station;
         }
     }
 
-    fn cell_at(&self, node: usize) -> (u32, u32) {
-        let column = ((self.x[node] - self.origin.0) / self.cell_size) as u32;
-        let row = ((self.y[node] - self.origin.1) / self.cell_size) as u32;
+    fn cell_at(&self, station: StationId) -> (u32, u32) {
+        let column = ((self.x[station] - self.origin.0) / self.cell_size) as u32;
+        let row = ((self.y[station] - self.origin.1) / self.cell_size) as u32;
         (column.min(self.columns - 1), row.min(self.rows - 1))
     }
 
-    fn build_list(&mut self, node: u32) -> ListSpan {
+    fn build_list(&mut self, station: StationId) -> ListSpan {
         if self.entries.len() > self.x.len() * MAX_ENTRIES_PER_NODE {
             self.invalidate_lists();
         }
         let start = self.entries.len() as u32;
-        let (x, y) = (self.x[node as usize], self.y[node as usize]);
-        let (column, row) = self.cell_at(node as usize);
+        let (x, y) = (self.x[station], self.y[station]);
+        let (column, row) = self.cell_at(station);
         let square = self.list_radius * self.list_radius;
         let columns = column.saturating_sub(1)..=(column + 1).min(self.columns - 1);
         for row in row.saturating_sub(1)..=(row + 1).min(self.rows - 1) {
-            // The cells of a row are adjacent, and so are their nodes.
+            // The cells of a row are adjacent, and so are their stations.
             let first = self.cell_starts[(row * self.columns + columns.start()) as usize];
             let last = self.cell_starts[(row * self.columns + columns.end()) as usize + 1];
             for &other in &self.cell_members[first as usize..last as usize] {
-                let (dx, dy) = (self.x[other as usize] - x, self.y[other as usize] - y);
-                if dx * dx + dy * dy <= square && other != node {
+                let (dx, dy) = (self.x[other] - x, self.y[other] - y);
+                if dx * dx + dy * dy <= square && other != station {
                     self.entries.push(other);
                 }
             }
         }
         self.entries[start as usize..].sort_unstable();
         let span = ListSpan { generation: self.generation, start, end: self.entries.len() as u32 };
-        self.list_spans[node as usize] = span;
+        self.list_spans[station] = span;
         span
     }
 }

@@ -1,31 +1,31 @@
-use driftway_base::{Duration, Instant};
+use driftway_base::{Duration, Instant, StationId};
 use proptest::prelude::*;
 
 use super::Positions;
 use crate::Mobility;
 use crate::mobility::{ConstantVelocity, InitialDistribution, RandomWaypoint};
 
-fn walkers(nodes: u32, side: f64, speed: (f64, f64), seed: u64) -> Mobility {
+fn walkers(stations: u32, side: f64, speed: (f64, f64), seed: u64) -> Mobility {
     let model = RandomWaypoint {
         area: (side, side * 0.7),
         speed,
         pause: (Duration::ZERO, Duration::from_millis(500)),
         start: InitialDistribution::SteadyState,
     };
-    Mobility::random_waypoint(&model, nodes, seed).expect("a valid model")
+    Mobility::random_waypoint(&model, stations, seed).expect("a valid model")
 }
 
 #[test]
-fn nodes_in_range_are_ordered_and_exclude_the_sender() {
+fn stations_in_range_are_ordered_and_exclude_the_sender() {
     let places = [(0.0, 0.0), (550.0, 0.0), (550.1, 0.0), (330.0, 440.0), (0.0, 0.0)];
     let mut positions = Positions::new(Mobility::fixed(&places), 550.0);
     let mut out = Vec::new();
-    positions.nodes_in_range(Instant::ZERO, 0, &mut out);
-    let found: Vec<_> = out.iter().map(|h| (h.node, h.distance_squared)).collect();
+    positions.stations_in_range(Instant::ZERO, StationId::new(0), &mut out);
+    let found: Vec<_> = out.iter().map(|h| (h.station.number(), h.distance_squared)).collect();
     assert_eq!(found, [(1, 302_500.0), (3, 302_500.0), (4, 0.0)]);
     // They are appended.
-    positions.nodes_in_range(Instant::from_secs(1), 2, &mut out);
-    let found: Vec<_> = out[3..].iter().map(|h| h.node).collect();
+    positions.stations_in_range(Instant::from_secs(1), StationId::new(2), &mut out);
+    let found: Vec<_> = out[3..].iter().map(|h| h.station.number()).collect();
     assert_eq!(found, [1, 3]);
 }
 
@@ -33,42 +33,42 @@ fn nodes_in_range_are_ordered_and_exclude_the_sender() {
 fn the_distance_moved_is_the_length_of_the_trajectory() {
     // Back and forth over 100 m at 7 m/s: the length of the trajectory counts, not the
     // displacement.
-    let node = ConstantVelocity { position: (10.0, 35.0), velocity: (7.0, 0.0) };
-    let mobility = Mobility::constant_velocity(&[node], (100.0, 70.0)).unwrap();
+    let station = ConstantVelocity { position: (10.0, 35.0), velocity: (7.0, 0.0) };
+    let mobility = Mobility::constant_velocity(&[station], (100.0, 70.0)).unwrap();
     let mut positions = Positions::new(mobility, 550.0);
     for second in [0, 1, 12, 13, 14, 600, 601] {
-        let moved = positions.distance_moved(0, Instant::from_secs(second));
+        let moved = positions.distance_moved(StationId::new(0), Instant::from_secs(second));
         assert!((moved - 7.0 * second as f64).abs() < 1e-4, "{second} s: {moved} m");
     }
 }
 
-/// With all nodes within range, lists are discarded as they fill up.
+/// With all stations within range, lists are discarded as they fill up.
 #[test]
 fn a_dense_network_is_listed_in_full() {
     let mobility = walkers(300, 100.0, (1.0, 2.0), 1);
     let mut scan = Positions::with_neighbour_lists(mobility.clone(), 550.0, false);
     let mut lists = Positions::with_neighbour_lists(mobility, 550.0, true);
     for step in 0..1000_u64 {
-        let (now, node) = (Instant::from_millis(step), (step * 7 % 300) as u32);
+        let (now, station) = (Instant::from_millis(step), StationId::new((step * 7 % 300) as u32));
         let (mut all, mut near) = (Vec::new(), Vec::new());
-        scan.nodes_in_range(now, node, &mut all);
-        lists.nodes_in_range(now, node, &mut near);
+        scan.stations_in_range(now, station, &mut all);
+        lists.stations_in_range(now, station, &mut near);
         assert_eq!((all.len(), all), (299, near));
     }
 }
 
-/// Two nodes that approach each other use up the margin from both sides: initially just too far
+/// Two stations that approach each other use up the margin from both sides: initially just too far
 /// apart for a list, they are within range when each has moved half the margin.
 #[test]
 fn approaching_nodes_are_in_range_in_time() {
-    let node = |x, vx| ConstantVelocity { position: (x, 0.0), velocity: (vx, 0.0) };
-    let nodes = [node(0.0, 10.0), node(605.5, -10.0)];
-    let mobility = Mobility::constant_velocity(&nodes, (1000.0, 0.0)).expect("a valid model");
+    let station = |x, vx| ConstantVelocity { position: (x, 0.0), velocity: (vx, 0.0) };
+    let stations = [station(0.0, 10.0), station(605.5, -10.0)];
+    let mobility = Mobility::constant_velocity(&stations, (1000.0, 0.0)).expect("a valid model");
     let mut positions = Positions::with_neighbour_lists(mobility, 550.0, true);
     let mut out = Vec::new();
     for (millis, heard) in [(0, 0), (2740, 0), (2770, 0), (2780, 1), (3000, 1)] {
         out.clear();
-        positions.nodes_in_range(Instant::from_millis(millis), 0, &mut out);
+        positions.stations_in_range(Instant::from_millis(millis), StationId::new(0), &mut out);
         assert_eq!(out.len(), heard, "at {millis} ms");
     }
 }
@@ -77,7 +77,7 @@ proptest! {
     /// Lists and scan give bit-identical results for any density, speeds and times.
     #[test]
     fn lists_equal_the_scan(
-        nodes in 1_u32..90,
+        stations in 1_u32..90,
         side in 1.0..4000.0_f64,
         reach in 0.01..800.0_f64,
         slow in 0.1..60.0_f64,
@@ -85,15 +85,16 @@ proptest! {
         seed in 0_u64..1000,
         asked in prop::collection::vec((0_u64..3_000_000_000, 0_u32..90), 1..60),
     ) {
-        let mobility = walkers(nodes, side, (slow, slow * spread), seed);
+        let mobility = walkers(stations, side, (slow, slow * spread), seed);
         let mut scan = Positions::with_neighbour_lists(mobility.clone(), reach, false);
         let mut lists = Positions::with_neighbour_lists(mobility, reach, true);
         let mut now = Instant::ZERO;
-        for (wait, node) in asked {
+        for (wait, station) in asked {
             now += Duration::from_nanos(wait);
+            let station = StationId::new(station % stations);
             let (mut all, mut near) = (Vec::new(), Vec::new());
-            scan.nodes_in_range(now, node % nodes, &mut all);
-            lists.nodes_in_range(now, node % nodes, &mut near);
+            scan.stations_in_range(now, station, &mut all);
+            lists.stations_in_range(now, station, &mut near);
             prop_assert_eq!(all, near);
         }
     }
@@ -105,10 +106,10 @@ proptest! {
         let mut once = Positions::new(walkers(3, 300.0, (1.0, 80.0), seed), 100.0);
         let mut often = once.clone();
         for step in 0..steps {
-            often.position(0, Instant::from_nanos(end.as_nanos() / steps * step));
+            often.position(StationId::new(0), Instant::from_nanos(end.as_nanos() / steps * step));
         }
-        for node in 0..3 {
-            prop_assert_eq!(once.position(node, end), often.position(node, end));
+        for station in (0..3_u32).map(StationId::new) {
+            prop_assert_eq!(once.position(station, end), often.position(station, end));
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Log-normal shadowing: a factor of each pair's power, constant for a run or correlated over the
-//! distance that the nodes move.
+//! distance that the stations move.
 
-use driftway_base::RandomStream;
+use driftway_base::{RandomStream, StationId};
 
 /// Truncation of the shadowing in standard deviations, exceeded by one draw in 370: the
 /// measurements behind the model do not cover such values.
 pub(super) const MAX_DEVIATIONS: f64 = 3.0;
 
-/// Maximum number of nodes for which the pairs' factors are stored (4 MB); with more nodes each is
-/// drawn again when needed.
-const MAX_STORED_NODES: u32 = 1024;
+/// Maximum number of stations for which the pairs' factors are stored (4 MB); with more stations
+/// each is drawn again when needed.
+const MAX_STORED_STATIONS: u32 = 1024;
 
 /// Number of draws per decorrelation distance; factors are interpolated linearly between draws.
 const DRAWS_PER_DISTANCE: f64 = 10.0;
@@ -19,24 +19,27 @@ const DRAWS_PER_DISTANCE: f64 = 10.0;
 pub(super) struct Shadowing {
     deviation_db: f64,
     seed: u64,
-    /// The factors by [`pair_index`]; empty for too many nodes.
+    /// The factors by [`pair_index`]; empty for too many stations.
     factors: Box<[f64]>,
     correlated: Option<CorrelatedShadowing>,
 }
 
-/// Index of a pair of nodes, in order of the higher number.
-fn pair_index(one: u32, other: u32) -> usize {
-    let (low, high) = (one.min(other) as usize, one.max(other) as usize);
+/// Index of a pair of stations, in order of the higher number.
+fn pair_index(one: StationId, other: StationId) -> usize {
+    let (low, high) = (one.min(other).index(), one.max(other).index());
     high * high.saturating_sub(1) / 2 + low
 }
 
 impl Shadowing {
     /// Creates the shadowing with this standard deviation (dB), correlated over the given
     /// decorrelation distance (m) if any.
-    pub fn new(deviation_db: f64, decorrelation: Option<f64>, nodes: u32, seed: u64) -> Self {
+    pub fn new(deviation_db: f64, decorrelation: Option<f64>, stations: u32, seed: u64) -> Self {
         let mut shadowing = Self { deviation_db, seed, factors: Box::default(), correlated: None };
-        let pairs = || (0..nodes).flat_map(|high| (0..high).map(move |low| (low, high)));
-        if nodes <= MAX_STORED_NODES {
+        let pairs = || {
+            let pairs = (0..stations).flat_map(|high| (0..high).map(move |low| (low, high)));
+            pairs.map(|(low, high)| (StationId::new(low), StationId::new(high)))
+        };
+        if stations <= MAX_STORED_STATIONS {
             shadowing.factors =
                 pairs().map(|(low, high)| shadowing.draw_factor(low, high)).collect();
         }
@@ -47,16 +50,16 @@ impl Shadowing {
         shadowing
     }
 
-    /// Returns the factor of the power between two nodes at the start.
-    pub fn factor(&self, one: u32, other: u32) -> f64 {
+    /// Returns the factor of the power between two stations at the start.
+    pub fn factor(&self, one: StationId, other: StationId) -> f64 {
         self.factors
             .get(pair_index(one, other))
             .copied()
             .unwrap_or_else(|| self.draw_factor(one, other))
     }
 
-    /// Returns the same after the two nodes together have moved `moved` metres.
-    pub fn factor_after_moving(&mut self, one: u32, other: u32, moved: f64) -> f64 {
+    /// Returns the same after the two stations together have moved `moved` metres.
+    pub fn factor_after_moving(&mut self, one: StationId, other: StationId, moved: f64) -> f64 {
         match &mut self.correlated {
             Some(changing) => db_to_factor(
                 changing.deviation_at(pair_index(one, other), moved) * self.deviation_db,
@@ -65,14 +68,14 @@ impl Shadowing {
         }
     }
 
-    fn draw_factor(&self, one: u32, other: u32) -> f64 {
+    fn draw_factor(&self, one: StationId, other: StationId) -> f64 {
         db_to_factor(truncated_normal(&mut pair_stream(self.seed, one, other)) * self.deviation_db)
     }
 }
 
-fn pair_stream(seed: u64, one: u32, other: u32) -> RandomStream {
+fn pair_stream(seed: u64, one: StationId, other: StationId) -> RandomStream {
     let (low, high) = (one.min(other), one.max(other));
-    RandomStream::new(seed, "shadowing", u64::from(low) << 32 | u64::from(high))
+    RandomStream::new(seed, "shadowing", u64::from(low.number()) << 32 | u64::from(high.number()))
 }
 
 /// Draws a truncated standard normal deviate by the polar method, rejecting values beyond the
@@ -91,11 +94,11 @@ fn truncated_normal(random: &mut RandomStream) -> f64 {
     }
 }
 
-/// Shadowing whose correlation decays exponentially with the distance that both nodes have moved
+/// Shadowing whose correlation decays exponentially with the distance that both stations have moved
 /// (gudmundson-1991, for one moving end; the product for two).
 ///
 /// Each pair is a first-order autoregressive process, advanced in steps of the distance moved: a
-/// factor depends only on the distances its nodes have moved, not on the queries.
+/// factor depends only on the distances its stations have moved, not on the queries.
 #[derive(Clone, Debug)]
 struct CorrelatedShadowing {
     /// Distance between two draws (m).

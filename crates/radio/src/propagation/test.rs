@@ -1,3 +1,5 @@
+use driftway_base::StationId;
+
 use super::{Propagation, PropagationModel, RadioConfig, Threshold};
 
 fn radio(config: RadioConfig) -> Propagation {
@@ -76,7 +78,7 @@ fn a_frame_is_received_up_to_the_range_and_not_beyond() {
         assert!(radio.power(550.0 * 550.0) >= radio.sense_power());
         assert_eq!((radio.receive_range(), radio.sense_range()), (250.0, 550.0));
         assert_eq!(radio.reach(), 550.0);
-        // Co-located nodes receive the transmit power, not more.
+        // Co-located stations receive the transmit power, not more.
         assert_eq!(radio.power(0.0), 0.281_838_15);
     }
 }
@@ -90,25 +92,33 @@ fn power_falls_by_the_exponent() {
     assert!(!radio.has_shadowing());
 }
 
-fn shadowed(nodes: u32, seed: u64) -> Propagation {
+fn shadowed(stations: u32, seed: u64) -> Propagation {
     let model =
         PropagationModel::LogDistance { exponent: 3.0, shadowing_db: 6.0, decorrelation: None };
-    Propagation::new(&RadioConfig { model, ..RadioConfig::STANDARD }, nodes, seed)
+    Propagation::new(&RadioConfig { model, ..RadioConfig::STANDARD }, stations, seed)
         .expect("a valid radio")
 }
 
+fn stations(count: u32) -> impl Iterator<Item = StationId> {
+    (0..count).map(StationId::new)
+}
+
+fn pairs(count: u32) -> impl Iterator<Item = (StationId, StationId)> {
+    stations(count).flat_map(|one| stations(one.number()).map(move |other| (one, other)))
+}
+
 /// Shadowing in dB.
-fn shadow(radio: &Propagation, one: u32, other: u32) -> f64 {
+fn shadow(radio: &Propagation, one: StationId, other: StationId) -> f64 {
     10.0 * libm::log10(radio.initial_power_between(one, other, 1e4) / radio.power(1e4))
 }
 
 #[test]
 fn shadowing_depends_on_the_pair_and_the_seed_only() {
-    // Stored for few nodes, drawn each time for many.
+    // Stored for few stations, drawn each time for many.
     let (few, many, other) = (shadowed(50, 7), shadowed(5000, 7), shadowed(50, 8));
     let mut differ = 0;
-    for one in 0..50 {
-        for two in 0..50 {
+    for one in stations(50) {
+        for two in stations(50) {
             if one == two {
                 continue;
             }
@@ -124,8 +134,7 @@ fn shadowing_depends_on_the_pair_and_the_seed_only() {
 #[test]
 fn shadowing_is_truncated_normal() {
     let radio = shadowed(400, 1);
-    let pairs = (0..400).flat_map(|one| (0..one).map(move |other| (one, other)));
-    let draws: Vec<f64> = pairs.map(|(one, other)| shadow(&radio, one, other)).collect();
+    let draws: Vec<f64> = pairs(400).map(|(one, other)| shadow(&radio, one, other)).collect();
     let count = draws.len() as f64;
     let mean = draws.iter().sum::<f64>() / count;
     let variance = draws.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / count;
@@ -136,25 +145,24 @@ fn shadowing_is_truncated_normal() {
     assert!((within - 0.6845).abs() < 0.006, "{within}");
     let most = draws.iter().fold(0.0_f64, |most, d| most.max(d.abs()));
     assert!((17.0..18.000_001).contains(&most), "{most}");
-    // 18 dB at an exponent of 3 extend the range by a factor of 10^0.6; no node senses farther.
+    // 18 dB at an exponent of 3 extend the range by a factor of 10^0.6; no station senses farther.
     close(radio.reach(), 550.0 * 3.981_071_7, 1e-7);
     let beyond = radio.reach() * radio.reach() * 1.000_01;
     // 18 dB as a factor.
     assert!(radio.power(beyond) * 63.095_73 < radio.sense_power());
 }
 
-/// Shadowing (dB) of all pairs after their nodes have moved this far.
-fn shadows(radio: &mut Propagation, nodes: u32, moved: f64) -> Vec<f64> {
+/// Shadowing (dB) of all pairs after their stations have moved this far.
+fn shadows(radio: &mut Propagation, stations: u32, moved: f64) -> Vec<f64> {
     let plain = radio.power(1e4);
-    let pairs = (0..nodes).flat_map(|one| (0..one).map(move |other| (one, other)));
-    pairs
+    pairs(stations)
         .map(|(one, other)| radio.power_after_moving(one, other, 1e4, moved) / plain)
         .map(|factor| 10.0 * libm::log10(factor))
         .collect()
 }
 
 #[test]
-fn shadowing_changes_as_nodes_move() {
+fn shadowing_changes_as_stations_move() {
     let model = PropagationModel::LogDistance {
         exponent: 3.0,
         shadowing_db: 6.0,
@@ -166,7 +174,11 @@ fn shadowing_changes_as_nodes_move() {
     let start = shadows(&mut radio, 400, 0.0);
     // It starts like constant shadowing, and queries do not change it.
     let stays = shadowed(400, 1);
-    let first = 10.0 * libm::log10(stays.initial_power_between(1, 0, 1e4) / stays.power(1e4));
+    let first = 10.0
+        * libm::log10(
+            stays.initial_power_between(StationId::new(1), StationId::new(0), 1e4)
+                / stays.power(1e4),
+        );
     assert!((start[0] - first).abs() < 1e-9);
     let count = start.len() as f64;
     for moved in [5.0, 20.0, 21.5, 60.0, 1_000.0] {

@@ -1,8 +1,8 @@
 //! Test fixture: stations at given positions, a list of packets to send, and a record of all
 //! frames.
 
-use driftway_base::Instant;
-use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
+use driftway_base::{Instant, PacketId, StationId};
+use driftway_radio::dcf::{Counters, FrameKind, FrameRecord, ReceptionOutcome};
 use driftway_radio::{
     Dcf, DcfConfig, FailReason, MacReport, Mobility, OutgoingPacket, Positions, Propagation,
     RadioConfig, Threshold,
@@ -20,8 +20,8 @@ pub const WITH_RTS: DcfConfig = DcfConfig { rts_threshold: 0, ..DcfConfig::STAND
 pub struct Medium {
     pub dcf: Dcf,
     pub reports: Vec<MacReport>,
-    waiting: Vec<(Instant, u32, OutgoingPacket)>,
-    switches: Vec<(Instant, u32, bool)>,
+    waiting: Vec<(Instant, StationId, OutgoingPacket)>,
+    switches: Vec<(Instant, StationId, bool)>,
     next: u32,
 }
 
@@ -49,23 +49,29 @@ fn build(config: DcfConfig, radio: RadioConfig, places: &[(f64, f64)], seed: u64
 
 /// `n` stations in a row, 200 m apart.
 pub fn row(n: u32) -> Vec<(f64, f64)> {
-    (0..n).map(|node| (200.0 * f64::from(node), 0.0)).collect()
+    (0..n).map(|number| (200.0 * f64::from(number), 0.0)).collect()
 }
 
 impl Medium {
     /// Queues a packet for this time, or for the first time after it at which the station accepts
     /// one. Returns its handle.
-    pub fn send(&mut self, micros: u64, node: u32, to: impl Into<Option<u32>>, bytes: u32) -> u32 {
+    pub fn send(&mut self, micros: u64, from: u32, to: impl Into<Option<u32>>, bytes: u32) -> u32 {
         self.next += 1;
-        let packet = OutgoingPacket { id: self.next, to: to.into(), bytes };
-        self.waiting.push((Instant::from_micros(micros), node, packet));
-        self.waiting.sort_by_key(|(at, node, packet)| (*at, *node, packet.id));
+        let to = to.into().map(StationId::new);
+        let packet = OutgoingPacket { id: PacketId::new(self.next), to, bytes };
+        self.waiting.push((Instant::from_micros(micros), StationId::new(from), packet));
+        self.waiting.sort_by_key(|(at, from, packet)| (*at, *from, packet.id));
         self.next
     }
 
+    /// Returns the counters of a station.
+    pub fn counters(&self, station: u32) -> &Counters {
+        self.dcf.counters(StationId::new(station))
+    }
+
     /// Disables or enables a station at this time.
-    pub fn switch(&mut self, nanos: u64, node: u32, enabled: bool) {
-        self.switches.push((Instant::from_nanos(nanos), node, enabled));
+    pub fn switch(&mut self, nanos: u64, station: u32, enabled: bool) {
+        self.switches.push((Instant::from_nanos(nanos), StationId::new(station), enabled));
         self.switches.sort_by_key(|(at, ..)| *at);
     }
 
@@ -75,17 +81,17 @@ impl Medium {
         let mut now = Instant::ZERO;
         loop {
             let due = self.switches.partition_point(|(at, ..)| *at <= now);
-            for (_, node, enabled) in self.switches.drain(..due) {
-                self.dcf.set_enabled(now, node, enabled);
+            for (_, station, enabled) in self.switches.drain(..due) {
+                self.dcf.set_enabled(now, station, enabled);
             }
             // Packets that are due are handed to stations that accept them, from one queue per
             // station.
             let mut place = 0;
             while place < self.waiting.len() {
-                let (at, node, packet) = self.waiting[place];
-                if at <= now && self.dcf.can_accept(node) {
-                    assert!(self.dcf.send(now, node, packet));
-                    assert!(!self.dcf.send(now, node, packet), "one packet at a time");
+                let (at, station, packet) = self.waiting[place];
+                if at <= now && self.dcf.can_accept(station) {
+                    assert!(self.dcf.send(now, station, packet));
+                    assert!(!self.dcf.send(now, station, packet), "one packet at a time");
                     self.waiting.remove(place);
                 } else {
                     place += 1;
@@ -106,7 +112,7 @@ impl Medium {
 
     pub fn received(&self) -> Vec<(u32, u32)> {
         let received = |report: &MacReport| match report {
-            MacReport::Received { node, id, .. } => Some((*node, *id)),
+            MacReport::Received { station, id, .. } => Some((station.number(), id.number())),
             _ => None,
         };
         self.reports.iter().filter_map(received).collect()
@@ -114,7 +120,7 @@ impl Medium {
 
     pub fn sent(&self) -> Vec<u32> {
         let sent = |report: &MacReport| match report {
-            MacReport::Sent { id, .. } => Some(*id),
+            MacReport::Sent { id, .. } => Some(id.number()),
             _ => None,
         };
         self.reports.iter().filter_map(sent).collect()
@@ -122,7 +128,7 @@ impl Medium {
 
     pub fn failed(&self) -> Vec<(u32, FailReason, Instant)> {
         let failed = |report: &MacReport| match report {
-            MacReport::Failed { id, reason, at, .. } => Some((*id, *reason, *at)),
+            MacReport::Failed { id, reason, at, .. } => Some((id.number(), *reason, *at)),
             _ => None,
         };
         self.reports.iter().filter_map(failed).collect()
@@ -131,5 +137,5 @@ impl Medium {
 
 /// Type, sender and outcome of each frame.
 pub fn summary(frames: &[FrameRecord]) -> Vec<(FrameKind, u32, ReceptionOutcome)> {
-    frames.iter().map(|frame| (frame.kind, frame.from, frame.outcome)).collect()
+    frames.iter().map(|frame| (frame.kind, frame.from.number(), frame.outcome)).collect()
 }

@@ -1,6 +1,6 @@
 //! Contention for the medium, as time lines.
 
-use driftway_base::{Duration, Instant, Rate};
+use driftway_base::{Duration, Instant, Rate, StationId};
 use driftway_radio::DcfConfig;
 use driftway_radio::dcf::{CaptureModel, FrameRecord, ReceptionOutcome};
 
@@ -77,7 +77,7 @@ fn a_frame_during_the_difs_causes_a_backoff() {
     air.send(after, 1, None, 500);
     air.send(after, 2, None, 500);
     let frames = air.run(50);
-    let spaces: Vec<_> = frames.iter().map(|f| (f.from, f.at.as_nanos())).collect();
+    let spaces: Vec<_> = frames.iter().map(|f| (f.from.number(), f.at.as_nanos())).collect();
     let ended = end(&frames[0]);
     // 10 m: 33 ns; 240 m: 801 ns; 767 ns between the two, and one nanosecond is not resolved.
     assert_eq!(spaces[1], (1, ended + 33 + DIFS));
@@ -87,7 +87,7 @@ fn a_frame_during_the_difs_causes_a_backoff() {
         ReceptionOutcome::Broadcast(1),
         "station 0 received it, station 2 was transmitting"
     );
-    assert_eq!(air.dcf.counters(2).missed_while_transmitting, 1);
+    assert_eq!(air.counters(2).missed_while_transmitting, 1);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_backoff_is_suspended_and_resumed() {
             assert_eq!(frames[1].at, alone[1].at, "it was earlier");
             continue;
         }
-        assert_eq!((frames[1].from, frames[1].at), (2, Instant::from_micros(at / 1_000)));
+        assert_eq!((frames[1].from.number(), frames[1].at), (2, Instant::from_micros(at / 1_000)));
         assert_eq!(slots(end(&frames[1]) + DIFS, &frames[2]), drawn - 2);
     }
 }
@@ -142,7 +142,7 @@ fn hidden_stations_collide_and_an_rts_protects_the_data() {
     let (a, b) = (air.send(1_000, 0, 1, 1000), air.send(1_500, 2, 1, 1000));
     let frames = air.run(300);
     let lost = frames.iter().filter(|frame| frame.outcome == ReceptionOutcome::Collided).count();
-    assert_eq!(air.dcf.counters(1).collisions, lost as u64);
+    assert_eq!(air.counters(1).collisions, lost as u64);
     assert!(
         lost >= 2 && frames[..2].iter().all(|frame| frame.outcome == ReceptionOutcome::Collided)
     );
@@ -155,7 +155,7 @@ fn hidden_stations_collide_and_an_rts_protects_the_data() {
     air.send(1_000, 0, 1, 1000);
     air.send(1_500, 2, 1, 1000);
     let frames = air.run(300);
-    let order: Vec<_> = frames.iter().map(|f| (f.kind, f.from)).collect();
+    let order: Vec<_> = frames.iter().map(|f| (f.kind, f.from.number())).collect();
     // Station 2 receives the CTS before its packet: it defers to the end of the exchange.
     assert_eq!(order[..4], [(RTS, 0), (CTS, 1), (DATA, 0), (ACK, 1)]);
     assert!(frames.iter().all(|frame| frame.outcome == ReceptionOutcome::Received));
@@ -173,7 +173,7 @@ fn a_reception_failure_starts_an_eifs_and_a_reception_ends_it() {
         air.send(1_500, 2, None, 1000);
         air.send(2_000, 1, None, 100);
         let frames = air.run(50);
-        let frame = frames.iter().find(|frame| frame.from == 1).unwrap();
+        let frame = frames.iter().find(|frame| frame.from == StationId::new(1)).unwrap();
         let last = end(&frames[1]) + 831;
         let difs = if config.eifs_is_nav { DIFS } else { 0 };
         assert_eq!(frame.at.as_nanos(), last + EIFS + difs);
@@ -190,7 +190,7 @@ fn a_reception_failure_starts_an_eifs_and_a_reception_ends_it() {
         air.run(50)
     };
     let frames = run(no_choice(PLAIN));
-    let order: Vec<_> = frames.iter().map(|frame| frame.from).collect();
+    let order: Vec<_> = frames.iter().map(|frame| frame.from.number()).collect();
     assert_eq!(order, [0, 2, 3, 1]);
     assert_eq!(frames[3].at.as_nanos(), end(&frames[2]) + 334 + DIFS);
     let frames = run(no_choice(DcfConfig { eifs_is_nav: true, ..PLAIN }));
@@ -244,7 +244,7 @@ fn capture_models_differ() {
         air.send(1_000, first, None, 1000);
         air.send(1_000 + gap, 2 - first, None, 1000);
         let frames = air.run(50);
-        let at = |from| frames.iter().find(|frame| frame.from == from).unwrap().outcome;
+        let at = |from| frames.iter().find(|frame| frame.from.number() == from).unwrap().outcome;
         (at(0), at(2))
     };
     let (lost, got) = (ReceptionOutcome::Broadcast(0), ReceptionOutcome::Broadcast(1));
@@ -270,7 +270,7 @@ fn interference_is_summed_with_sinr_only() {
             air.send(at, from, None, bytes);
         }
         air.run(50);
-        let at_origin = air.received().into_iter().filter(|(node, _)| *node == 0);
+        let at_origin = air.received().into_iter().filter(|(station, _)| *station == 0);
         at_origin.map(|(_, id)| id).collect::<Vec<_>>()
     };
     let together = [(1_000, 1, 500), (1_000, 2, 500), (1_000, 3, 500)];
@@ -295,8 +295,8 @@ fn in_ns2_a_captured_over_frame_sets_the_nav() {
     air.send(2_000, 0, None, 1000);
     air.send(3_000, 1, None, 100);
     let frames = air.run(50);
-    let frame = frames.iter().find(|frame| frame.from == 1).unwrap();
-    let weak = frames.iter().find(|frame| frame.from == 0).unwrap();
+    let frame = frames.iter().find(|frame| frame.from == StationId::new(1)).unwrap();
+    let weak = frames.iter().find(|frame| frame.from == StationId::new(0)).unwrap();
     // From its arrival over 240 m: its airtime and an EIFS.
     assert_eq!(frame.at.as_nanos(), end(weak) + 801 + EIFS + DIFS);
 }
@@ -313,7 +313,7 @@ fn a_lost_ack_causes_a_duplicate_that_is_discarded() {
         assert!(got.len() <= 1, "reported once: {got:?}");
         let again =
             frames.iter().filter(|f| f.outcome == ReceptionOutcome::Duplicate).count() as u64;
-        assert_eq!(air.dcf.counters(1).duplicates, again);
+        assert_eq!(air.counters(1).duplicates, again);
         duplicates += again;
         // Each data frame received was acknowledged, including duplicates.
         let understood = frames.iter().filter(|f| {
@@ -322,7 +322,7 @@ fn a_lost_ack_causes_a_duplicate_that_is_discarded() {
                 (DATA, ReceptionOutcome::Received | ReceptionOutcome::Duplicate)
             )
         });
-        assert_eq!(understood.count() as u64, air.dcf.counters(1).acks);
+        assert_eq!(understood.count() as u64, air.counters(1).acks);
         let retries: Vec<_> = frames.iter().filter(|f| f.kind == DATA).map(|f| f.retry).collect();
         assert!(!retries[0] && retries[1..].iter().all(|&retry| retry));
         let numbers: Vec<_> =
@@ -345,10 +345,11 @@ fn both_retry_limits_hold() {
         let frames = air.run(2_000);
         let mut row = 0;
         let (mut short, mut long) = (0, 0);
-        for (place, frame) in frames.iter().enumerate().filter(|(_, f)| f.from == 0) {
-            let answered = frames
-                .get(place + 1)
-                .is_some_and(|next| next.from == 1 && next.outcome == ReceptionOutcome::Received);
+        for (place, frame) in frames.iter().enumerate().filter(|(_, f)| f.from == StationId::new(0))
+        {
+            let answered = frames.get(place + 1).is_some_and(|next| {
+                next.from == StationId::new(1) && next.outcome == ReceptionOutcome::Received
+            });
             row += 1;
             match (frame.kind, answered) {
                 (RTS, true) => short = 0,
@@ -362,12 +363,12 @@ fn both_retry_limits_hold() {
             Some(driftway_radio::FailReason::NoCts) => {
                 assert_eq!(short, 7);
                 assert!(long < 4);
-                assert_eq!(air.dcf.counters(0).failed_no_cts, 1);
+                assert_eq!(air.counters(0).failed_no_cts, 1);
                 cts += 1;
             }
             Some(driftway_radio::FailReason::NoAck) => {
                 assert_eq!(long, 4);
-                assert_eq!(air.dcf.counters(0).failed_no_ack, 1);
+                assert_eq!(air.counters(0).failed_no_ack, 1);
                 ack += 1;
             }
             None => assert!(short < 7 && long < 4),

@@ -1,6 +1,6 @@
 //! Stations that are disabled and enabled.
 
-use driftway_base::{Duration, Instant};
+use driftway_base::{Duration, Instant, PacketId, StationId};
 use driftway_radio::dcf::ReceptionOutcome;
 use driftway_radio::{DcfConfig, FailReason, MacReport};
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn a_disabled_receiver_is_as_one_out_of_range() {
     {
         let mut air = medium(config, &row(2));
         let (lost, received) = (air.send(1_000, 0, 1, 1000), air.send(500_000, 0, 1, 1000));
-        air.dcf.set_enabled(Instant::ZERO, 1, false);
+        air.dcf.set_enabled(Instant::ZERO, StationId::new(1), false);
         air.switch(400 * MILLI, 1, true);
         let frames = air.run(600);
         assert_eq!(summary(&frames)[..7], [(frames[0].kind, 0, ReceptionOutcome::OutOfRange); 7]);
@@ -36,7 +36,7 @@ fn a_disabled_receiver_is_as_one_out_of_range() {
 #[test]
 fn a_broadcast_passes_a_disabled_station() {
     let mut air = medium(DcfConfig::STANDARD, &row(4));
-    air.dcf.set_enabled(Instant::ZERO, 2, false);
+    air.dcf.set_enabled(Instant::ZERO, StationId::new(2), false);
     let id = air.send(1_000, 1, None, 100);
     let frames = air.run(100);
     assert_eq!(summary(&frames), [(DATA, 1, ReceptionOutcome::Broadcast(1))]);
@@ -47,8 +47,9 @@ fn a_broadcast_passes_a_disabled_station() {
 fn a_disabled_station_accepts_nothing() {
     let mut air = medium(DcfConfig::STANDARD, &row(2));
     let id = air.send(1_000, 0, 1, 100);
-    air.dcf.set_enabled(Instant::ZERO, 0, false);
-    assert!(!air.dcf.can_accept(0) && air.dcf.can_accept(1) && !air.dcf.is_enabled(0));
+    let (off, on) = (StationId::new(0), StationId::new(1));
+    air.dcf.set_enabled(Instant::ZERO, off, false);
+    assert!(!air.dcf.can_accept(off) && air.dcf.can_accept(on) && !air.dcf.is_enabled(off));
     assert_eq!(air.run(100), []);
     air.switch(100 * MILLI, 0, true);
     assert_eq!(air.run(200).len(), 2);
@@ -68,16 +69,17 @@ fn the_packet_of_a_disabled_station_is_reported_at_once() {
         let id = air.send(1_000, 0, to, 1000);
         air.switch(at.as_nanos(), 0, false);
         let frames = air.run(100);
-        let expected = match (to, reason) {
-            (Some(to), Some(reason)) => MacReport::Failed { node: 0, id, to, reason, at },
-            _ => MacReport::Sent { node: 0, id, to: None, at },
+        let (station, id) = (StationId::new(0), PacketId::new(id));
+        let expected = match (to.map(StationId::new), reason) {
+            (Some(to), Some(reason)) => MacReport::Failed { station, id, to, reason, at },
+            _ => MacReport::Sent { station, id, to: None, at },
         };
         assert_eq!(air.reports, [expected]);
         let outcome =
             if to.is_some() { ReceptionOutcome::Damaged } else { ReceptionOutcome::Broadcast(0) };
         assert_eq!(frames.iter().map(|f| f.outcome).collect::<Vec<_>>(), [outcome]);
-        assert_eq!(air.dcf.counters(1).errors, 1, "cut");
-        let counted = air.dcf.counters(0);
+        assert_eq!(air.counters(1).errors, 1, "cut");
+        let counted = air.counters(0);
         assert_eq!(
             (counted.failed_no_cts, counted.failed_no_ack),
             (
@@ -88,7 +90,8 @@ fn the_packet_of_a_disabled_station_is_reported_at_once() {
     }
 }
 
-/// Stations that could decode a frame that is cut are busy to its announced end, and an EIFS longer.
+/// Stations that could decode a frame that is cut are busy to its announced end, and an EIFS
+/// longer.
 #[test]
 fn a_cut_frame_keeps_the_medium_busy() {
     let mut air = medium(DcfConfig::STANDARD, &row(2));
@@ -121,7 +124,7 @@ fn a_receiver_disabled_for_a_moment_loses_the_frame() {
     );
     assert_eq!(air.received().len(), 1, "from the next attempt");
     assert_eq!(air.sent().len(), 1);
-    let counted = air.dcf.counters(1);
+    let counted = air.counters(1);
     assert_eq!((counted.collisions, counted.errors, counted.missed_while_transmitting), (0, 0, 0));
 }
 
@@ -131,7 +134,7 @@ fn an_enabled_station_senses_what_is_on_the_air() {
     let airtime = 192_000 + 520 * 8_000;
     for (on, free) in [(2 * MILLI, MILLI + airtime + 667), (90 * MILLI, 90 * MILLI)] {
         let mut air = medium(DcfConfig::STANDARD, &row(2));
-        air.dcf.set_enabled(Instant::ZERO, 1, false);
+        air.dcf.set_enabled(Instant::ZERO, StationId::new(1), false);
         air.send(1_000, 0, None, 520 - 36);
         air.switch(on, 1, true);
         air.send(on / 1_000, 1, None, 10);
@@ -158,19 +161,22 @@ fn a_pending_response_is_forgotten() {
 #[test]
 fn sequence_numbers_and_promiscuous_mode_continue() {
     let mut air = medium(DcfConfig::STANDARD, &row(3));
-    air.dcf.set_promiscuous(2, true);
+    air.dcf.set_promiscuous(StationId::new(2), true);
     air.send(1_000, 0, 1, 100);
     air.send(20_000, 1, 0, 100);
-    for node in 0..3 {
-        air.switch(50 * MILLI, node, false);
-        air.switch(60 * MILLI, node, true);
+    for station in 0..3 {
+        air.switch(50 * MILLI, station, false);
+        air.switch(60 * MILLI, station, true);
     }
     air.send(70_000, 1, 0, 100);
     let frames = air.run(100);
-    let sequences: Vec<_> =
-        frames.iter().filter(|f| f.kind == DATA && f.from == 1).map(|f| f.sequence).collect();
+    let sequences: Vec<_> = frames
+        .iter()
+        .filter(|f| f.kind == DATA && f.from == StationId::new(1))
+        .map(|f| f.sequence)
+        .collect();
     assert_eq!(sequences, [1, 2]);
-    let overheard = |report: &&MacReport| matches!(report, MacReport::Overheard { node: 2, .. });
+    let overheard = |report: &&MacReport| matches!(report, MacReport::Overheard { station, .. } if station.number() == 2);
     assert_eq!(air.reports.iter().filter(overheard).count(), 2);
 }
 
@@ -178,10 +184,10 @@ fn sequence_numbers_and_promiscuous_mode_continue() {
 fn what_is_so_already_changes_nothing() {
     let run = |redundant: bool| {
         let mut air = medium(DcfConfig::NS2, &row(3));
-        for node in 0..3 {
-            air.send(1_000, node, (node + 1) % 3, 700);
+        for station in 0..3 {
+            air.send(1_000, station, (station + 1) % 3, 700);
             if redundant {
-                (0..40).for_each(|at| air.switch(at * MILLI / 4, node, true));
+                (0..40).for_each(|at| air.switch(at * MILLI / 4, station, true));
             }
         }
         (air.run(200), air.reports)
@@ -195,8 +201,8 @@ fn switched() -> impl Strategy<Value = (Case, Vec<(u64, u32, bool)>)> {
     let close = (1_000_000u64..1_000_500, any::<prop::sample::Index>(), any::<bool>());
     let switches = prop::collection::vec(prop_oneof![2 => switch, 1 => close], 1..60);
     (cases(), switches).prop_map(|(case, switches)| {
-        let nodes = case.places.len();
-        let switches = switches.into_iter().map(|(at, n, on)| (at, n.index(nodes) as u32, on));
+        let stations = case.places.len();
+        let switches = switches.into_iter().map(|(at, n, on)| (at, n.index(stations) as u32, on));
         (case, switches.collect())
     })
 }
@@ -208,50 +214,51 @@ proptest! {
     /// frame; and in the end all are idle and can communicate as those of a new network.
     #[test]
     fn no_packet_is_lost_and_no_station_stalls((case, switches) in switched()) {
-        let nodes = case.places.len() as u32;
+        let stations = case.places.len() as u32;
         let mut air = seeded(case.config, &case.places, case.seed);
         let mut to_of = vec![None];
         for &(at, from, to, bytes) in &case.packets {
-            let to = (to < nodes && to != from).then_some(to);
+            let to = (to < stations && to != from).then_some(to);
             air.send(at, from, to, bytes);
             to_of.push(to);
         }
-        for &(at, node, enabled) in &switches {
-            air.switch(at, node, enabled);
+        for &(at, station, enabled) in &switches {
+            air.switch(at, station, enabled);
         }
-        (0..nodes).for_each(|node| air.switch(30_000 * MILLI, node, true));
+        (0..stations).for_each(|station| air.switch(30_000 * MILLI, station, true));
         let frames = air.run(60_000);
         prop_assert_eq!(air.dcf.next_timeout().filter(|at| *at < Instant::from_secs(60)), None);
 
-        // Off from the first to the second instant, both included: calls at one instant come in order.
-        let mut off = vec![Vec::new(); nodes as usize];
-        let mut since = vec![None; nodes as usize];
+        // Off from the first to the second instant, both included: calls at one instant come in
+        // order.
+        let mut off = vec![Vec::new(); stations as usize];
+        let mut since = vec![None; stations as usize];
         let mut in_order = switches.clone();
         in_order.sort_by_key(|(at, ..)| *at);
-        for &(at, node, enabled) in &in_order {
-            let since: &mut Option<u64> = &mut since[node as usize];
+        for &(at, station, enabled) in &in_order {
+            let since: &mut Option<u64> = &mut since[station as usize];
             match (*since, enabled) {
                 (None, false) => *since = Some(at),
                 (Some(from), true) => {
-                    off[node as usize].push((from, at));
+                    off[station as usize].push((from, at));
                     *since = None;
                 }
                 _ => {}
             }
         }
-        for (node, since) in since.iter().enumerate() {
-            off[node].extend(since.map(|from| (from, 30_000 * MILLI)));
+        for (station, since) in since.iter().enumerate() {
+            off[station].extend(since.map(|from| (from, 30_000 * MILLI)));
         }
-        let is_off = |node: u32, at: Instant| {
-            off[node as usize].iter().any(|&(from, to)| from < at.as_nanos() && at.as_nanos() < to)
+        let is_off = |station: StationId, at: Instant| {
+            off[station.index()].iter().any(|&(from, to)| from < at.as_nanos() && at.as_nanos() < to)
         };
         let mut ended = vec![0; to_of.len()];
         for report in &air.reports {
             match *report {
-                MacReport::Sent { id, .. } | MacReport::Failed { id, .. } => ended[id as usize] += 1,
-                MacReport::Received { node, id, at, .. } => {
-                    prop_assert_eq!(ended[id as usize], 0, "received before its sender's report");
-                    prop_assert!(!is_off(node, at), "received while disabled");
+                MacReport::Sent { id, .. } | MacReport::Failed { id, .. } => ended[id.index()] += 1,
+                MacReport::Received { station, id, at, .. } => {
+                    prop_assert_eq!(ended[id.index()], 0, "received before its sender's report");
+                    prop_assert!(!is_off(station, at), "received while disabled");
                 }
                 MacReport::Overheard { .. } => prop_assert!(false, "no station is promiscuous"),
             }
@@ -267,15 +274,15 @@ proptest! {
             let ((ax, ay), (bx, by)) = (case.places[a as usize], case.places[b as usize]);
             (ax - bx).abs().max((ay - by).abs())
         };
-        for node in 0..nodes {
-            let others = (0..nodes).filter(|&other| other != node);
-            let nearest = others.min_by(|&a, &b| distance(node, a).total_cmp(&distance(node, b)));
-            if let Some(nearest) = nearest.filter(|&nearest| distance(node, nearest) < 170.0) {
+        for station in 0..stations {
+            let others = (0..stations).filter(|&other| other != station);
+            let nearest = others.min_by(|&a, &b| distance(station, a).total_cmp(&distance(station, b)));
+            if let Some(nearest) = nearest.filter(|&nearest| distance(station, nearest) < 170.0) {
                 air.reports.clear();
                 // Frame errors may cost a packet all its attempts.
-                let start = 61_000 + 1_000 * u64::from(node);
+                let start = 61_000 + 1_000 * u64::from(station);
                 (0..5).for_each(|_| {
-                    air.send(1_000 * start, node, nearest, 500);
+                    air.send(1_000 * start, station, nearest, 500);
                 });
                 air.run(start + 1_000);
                 prop_assert_eq!(air.sent().len() + air.failed().len(), 5);
@@ -290,7 +297,7 @@ proptest! {
 fn a_station_that_flaps_does_not_slow_down_others() {
     let packets = |flaps: bool| {
         let mut air = medium(WITH_RTS, &row(3));
-        air.dcf.set_enabled(Instant::ZERO, 2, false);
+        air.dcf.set_enabled(Instant::ZERO, StationId::new(2), false);
         (0..2_000).for_each(|_| {
             air.send(0, 0, 1, 1000);
         });

@@ -1,6 +1,6 @@
 //! One exchange, to the nanosecond.
 
-use driftway_base::{Duration, Instant, Rate};
+use driftway_base::{Duration, Instant, Rate, StationId};
 use driftway_radio::dcf::ReceptionOutcome;
 use driftway_radio::{DcfConfig, FailReason};
 
@@ -24,7 +24,7 @@ fn four_frames_in_closed_form() {
     let mut air = medium(WITH_RTS, &row(2));
     let id = air.send(1_000, 0, 1, 1000);
     let frames = air.run(100);
-    let got: Vec<_> = frames.iter().map(|f| (f.kind, f.from, f.at.as_nanos())).collect();
+    let got: Vec<_> = frames.iter().map(|f| (f.kind, f.from.number(), f.at.as_nanos())).collect();
     // The medium has been idle for longer than a DIFS: the RTS is sent immediately.
     let rts = 1_000_000;
     let cts = rts + RTS_TIME + WAY + SIFS;
@@ -74,7 +74,7 @@ fn a_short_frame_goes_without_rts() {
     let mut air = medium(DcfConfig::STANDARD, &row(2));
     let id = air.send(1_000, 0, 1, 1000);
     let frames = air.run(100);
-    let kinds: Vec<_> = frames.iter().map(|f| (f.kind, f.from, f.outcome)).collect();
+    let kinds: Vec<_> = frames.iter().map(|f| (f.kind, f.from.number(), f.outcome)).collect();
     assert_eq!(
         kinds,
         [(DATA, 0, ReceptionOutcome::Received), (ACK, 1, ReceptionOutcome::Received)]
@@ -110,7 +110,7 @@ fn a_packet_is_discarded_after_seven_rts_without_a_cts() {
         assert_eq!(air.sent(), [next]);
         // The contention window doubles from 31 to 1023, and every attempt ends with its timeout.
         assert!(failed[0].2 > frames[6].at + frames[6].airtime);
-        let counted = air.dcf.counters(0);
+        let counted = air.counters(0);
         assert_eq!((counted.cts_timeouts, counted.retries), (7, 6));
         assert_eq!((counted.failed_no_cts, counted.failed_no_ack), (1, 0));
     }
@@ -126,7 +126,7 @@ fn a_frame_without_rts_fails_for_its_ack() {
     assert_eq!(summary(&frames), [(DATA, 0, ReceptionOutcome::OutOfRange); 5]);
     let failed: Vec<_> = air.failed().iter().map(|f| (f.0, f.1)).collect();
     assert_eq!(failed, [(lost, FailReason::NoAck)]);
-    let counted = air.dcf.counters(0);
+    let counted = air.counters(0);
     assert_eq!((counted.ack_timeouts, counted.cts_timeouts), (5, 0));
     assert_eq!((counted.failed_no_ack, counted.failed_no_cts), (1, 0));
 }
@@ -141,9 +141,13 @@ fn a_frame_after_rts_and_cts_fails_at_the_long_limit() {
     let frames = air.run(200);
     let failed: Vec<_> = air.failed().iter().map(|f| (f.0, f.1)).collect();
     assert_eq!(failed, [(lost, FailReason::NoAck)]);
-    let own: Vec<_> = frames.iter().filter(|f| f.from == 0).map(|f| (f.kind, f.outcome)).collect();
+    let own: Vec<_> = frames
+        .iter()
+        .filter(|f| f.from == StationId::new(0))
+        .map(|f| (f.kind, f.outcome))
+        .collect();
     assert_eq!(own, [(RTS, ReceptionOutcome::Received), (DATA, ReceptionOutcome::Collided)]);
-    let counted = air.dcf.counters(0);
+    let counted = air.counters(0);
     assert_eq!((counted.failed_no_ack, counted.failed_no_cts), (1, 0));
 }
 
@@ -166,8 +170,8 @@ fn a_station_with_a_pending_response_receives_nothing() {
         (ACK, 1, ReceptionOutcome::Received),
     ];
     assert_eq!(summary(&frames)[..3], begin);
-    assert_eq!(frames[2].to, Some(0));
+    assert_eq!(frames[2].to, Some(StationId::new(0)));
     assert_eq!(air.received(), [(1, first), (1, second)]);
     assert_eq!(air.sent(), [first, second]);
-    assert_eq!(air.dcf.counters(1).missed_while_transmitting, 1);
+    assert_eq!(air.counters(1).missed_while_transmitting, 1);
 }

@@ -1,6 +1,6 @@
 //! Properties that hold for any positions and traffic.
 
-use driftway_base::{Duration, Instant, Probability, Rate};
+use driftway_base::{Duration, Instant, Probability, Rate, StationId};
 use driftway_radio::dcf::{CaptureModel, ResponseTimeout};
 use driftway_radio::{DcfConfig, MacReport};
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ pub struct Case {
     pub config: DcfConfig,
     pub seed: u64,
     pub places: Vec<(f64, f64)>,
-    /// Time (µs), sender, receiver (the number of nodes: broadcast), bytes.
+    /// Time (µs), sender, receiver (the number of stations: broadcast), bytes.
     pub packets: Vec<(u64, u32, u32, u32)>,
 }
 
@@ -60,14 +60,14 @@ fn configs() -> impl Strategy<Value = DcfConfig> {
 }
 
 pub fn cases() -> impl Strategy<Value = Case> {
-    (2u32..12, 100.0..1500.0f64).prop_flat_map(|(nodes, side)| {
+    (2u32..12, 100.0..1500.0f64).prop_flat_map(|(stations, side)| {
         let place = (0.0..side, 0.0..side);
         let at = prop_oneof![0u64..60_000, 1_000u64..1_020];
-        let packet = (at, 0..nodes, 0..=nodes, 0u32..1500);
+        let packet = (at, 0..stations, 0..=stations, 0u32..1500);
         (
             configs(),
             any::<u64>(),
-            prop::collection::vec(place, nodes as usize),
+            prop::collection::vec(place, stations as usize),
             prop::collection::vec(packet, 1..60),
         )
             .prop_map(|(config, seed, places, packets)| Case {
@@ -84,13 +84,13 @@ proptest! {
 
     #[test]
     fn each_packet_ends_once_and_no_station_transmits_two_frames_at_a_time(case in cases()) {
-        let nodes = case.places.len() as u32;
+        let stations = case.places.len() as u32;
         let mut air = seeded(case.config, &case.places, case.seed);
         let mut to_of = vec![None];
         for &(at, from, to, bytes) in &case.packets {
-            let to = (to < nodes && to != from).then_some(to);
+            let to = (to < stations && to != from).then_some(to);
             air.send(at, from, to, bytes);
-            to_of.push(to);
+            to_of.push(to.map(StationId::new));
         }
         // Sixty packets of at most seven attempts, of at most 25 ms with the longest backoff each.
         let frames = air.run(60_000);
@@ -100,12 +100,12 @@ proptest! {
         let mut got = std::collections::BTreeMap::new();
         for report in &air.reports {
             match *report {
-                MacReport::Sent { id, .. } | MacReport::Failed { id, .. } => ended[id as usize] += 1,
-                MacReport::Received { node, id, broadcast, .. } => {
-                    prop_assert_eq!(ended[id as usize], 0, "received before its sender's report");
-                    prop_assert_eq!(to_of[id as usize].is_none(), broadcast);
-                    prop_assert!(broadcast || to_of[id as usize] == Some(node));
-                    *got.entry((node, id)).or_insert(0) += 1;
+                MacReport::Sent { id, .. } | MacReport::Failed { id, .. } => ended[id.index()] += 1,
+                MacReport::Received { station, id, broadcast, .. } => {
+                    prop_assert_eq!(ended[id.index()], 0, "received before its sender's report");
+                    prop_assert_eq!(to_of[id.index()].is_none(), broadcast);
+                    prop_assert!(broadcast || to_of[id.index()] == Some(station));
+                    *got.entry((station, id)).or_insert(0) += 1;
                 }
                 MacReport::Overheard { .. } => prop_assert!(false, "no station is promiscuous"),
             }
@@ -114,19 +114,19 @@ proptest! {
         prop_assert!(got.values().all(|&count| count == 1), "{:?}", got);
         for report in &air.reports {
             if let MacReport::Sent { id, .. } = *report
-                && let Some(to) = to_of[id as usize]
+                && let Some(to) = to_of[id.index()]
             {
                 prop_assert!(got.contains_key(&(to, id)), "acknowledged, so received");
             }
         }
 
-        let mut until = vec![Instant::ZERO; nodes as usize];
+        let mut until = vec![Instant::ZERO; stations as usize];
         let mut last = Instant::ZERO;
         for frame in &frames {
             prop_assert!(frame.at >= last, "in order of time");
             last = frame.at;
-            let own = &mut until[frame.from as usize];
-            prop_assert!(frame.at >= *own, "node {} sends two frames at a time", frame.from);
+            let own = &mut until[frame.from.index()];
+            prop_assert!(frame.at >= *own, "station {} sends two frames at a time", frame.from);
             *own = frame.at + frame.airtime;
         }
         let counted = air.dcf.total_counters();

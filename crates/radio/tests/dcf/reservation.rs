@@ -1,6 +1,6 @@
 //! NAV, CTS, and the conditions for a response.
 
-use driftway_base::{Duration, Instant};
+use driftway_base::{Duration, Instant, PacketId, StationId};
 use driftway_radio::dcf::{FrameRecord, ReceptionOutcome};
 use driftway_radio::{DcfConfig, FailReason};
 
@@ -28,7 +28,7 @@ fn rts_and_cts_set_the_nav_to_the_end_of_the_exchange() {
         air.send(1_000, 0, 1, 1000);
         air.send(2_000, listener, None, 100);
         let frames = air.run(50);
-        let order: Vec<_> = frames.iter().map(|f| (f.kind, f.from)).collect();
+        let order: Vec<_> = frames.iter().map(|f| (f.kind, f.from.number())).collect();
         assert_eq!(order, [(RTS, 0), (CTS, 1), (DATA, 0), (ACK, 1), (DATA, 2)]);
         // Duration fields exclude propagation: the NAV ends a few times 667 ns before the ACK is
         // received, or where the ACK itself is received, with it.
@@ -52,11 +52,11 @@ fn no_cts_while_the_nav_is_set() {
         } else {
             ReceptionOutcome::Refused
         };
-        assert_eq!((frames[3].kind, frames[3].from, frames[3].outcome), (RTS, 3, outcome));
+        assert_eq!((frames[3].kind, frames[3].from.number(), frames[3].outcome), (RTS, 3, outcome));
         let nav = end(&frames[1]) + 667 + u64::from(frames[1].duration_us) * 1_000;
-        let cts = frames.iter().find(|f| (f.kind, f.from) == (CTS, 2)).unwrap();
+        let cts = frames.iter().find(|f| (f.kind, f.from.number()) == (CTS, 2)).unwrap();
         assert!(cts.at.as_nanos() > nav);
-        assert!(air.dcf.counters(2).cts_refused > 0);
+        assert!(air.counters(2).cts_refused > 0);
         assert_eq!(air.sent().len(), 2, "it is answered later");
     }
 }
@@ -72,7 +72,7 @@ fn in_ns2_an_eifs_prevents_a_cts() {
         air.send(ended + 1, 2, 1, 500);
         let frames = air.run(50);
         let rts = frames.iter().filter(|frame| frame.kind == RTS).count();
-        (rts, air.dcf.counters(1).cts_refused)
+        (rts, air.counters(1).cts_refused)
     };
     let standard = DcfConfig { llc_bytes: 0, header_bytes: 34, ..WITH_RTS };
     assert_eq!(run(standard), (1, 0));
@@ -115,7 +115,7 @@ fn a_nav_set_by_an_rts_is_reset_when_no_frame_follows() {
         air.send(1_000, 0, 1, 1400);
         air.send(packet_comes, 2, None, 20);
         let frames = air.run(50);
-        frames.iter().find(|frame| frame.from == 2).unwrap().at.as_nanos()
+        frames.iter().find(|frame| frame.from == StationId::new(2)).unwrap().at.as_nanos()
     };
     let heard = 1_000_000 + 352_000 + 334;
     // 2 × SIFS + CTS + 2 slots after the RTS, and a DIFS. One attempt, as 0 would retry before.
@@ -143,7 +143,7 @@ fn an_eifs_ends_with_a_correct_reception() {
     air.send(1_000, 0, 1, 1000);
     air.send(2_000, 2, None, 100);
     let frames = air.run(50);
-    let order: Vec<_> = frames.iter().map(|frame| (frame.kind, frame.from)).collect();
+    let order: Vec<_> = frames.iter().map(|frame| (frame.kind, frame.from.number())).collect();
     assert_eq!(order, [(DATA, 0), (ACK, 1), (DATA, 2)]);
     assert_eq!(frames[2].at.as_nanos(), end(&frames[1]) + 667 + DIFS);
 }
@@ -160,7 +160,7 @@ fn before_2003_every_seventh_failed_rts_cost_a_packet() {
         }
         air.run(20_000);
         let short = air.failed().iter().filter(|f| f.1 == FailReason::NoCts).count() as u64;
-        (short, air.dcf.counters(0).cts_timeouts)
+        (short, air.counters(0).cts_timeouts)
     };
     let (lost, missing) = run(old);
     assert_eq!(lost, missing / 7);
@@ -182,7 +182,8 @@ fn in_ns2_a_cts_suspends_the_backoff_until_the_data() {
             air.send(1_100, 1, None, 20);
             let frames = air.run(50);
             // RTS, lost CTS, and then station 1's own frame.
-            if frames[1].outcome == ReceptionOutcome::Damaged && frames[2].from == 1 {
+            if frames[1].outcome == ReceptionOutcome::Damaged && frames[2].from == StationId::new(1)
+            {
                 waits.push(frames[2].at.as_nanos() - end(&frames[1]));
             }
         }
@@ -201,8 +202,8 @@ fn three_co_located_contenders_transmit_by_their_slots() {
     for seed in 0..30 {
         let mut air = seeded(DcfConfig::STANDARD, &[(0.0, 0.0); 4], seed);
         air.send(1_000, 3, None, 100);
-        for node in 0..3 {
-            air.send(1_500, node, 3, 100);
+        for station in 0..3 {
+            air.send(1_500, station, 3, 100);
         }
         let frames = air.run(100);
         // Every frame but an ACK begins a whole number of slots after a DIFS, or, where two were in
@@ -233,20 +234,19 @@ fn three_co_located_contenders_transmit_by_their_slots() {
 #[test]
 fn promiscuous_stations_report_overheard_packets() {
     let mut air = medium(DcfConfig::STANDARD, &row(3));
-    air.dcf.set_promiscuous(2, true);
-    let id = air.send(1_000, 0, 1, 100);
+    air.dcf.set_promiscuous(StationId::new(2), true);
+    let first = air.send(1_000, 0, 1, 100);
     air.run(50);
     let overheard = |report: &&driftway_radio::MacReport| {
         matches!(report, driftway_radio::MacReport::Overheard { .. })
     };
     assert_eq!(air.reports.iter().filter(overheard).count(), 0, "400 m");
-    let id2 = air.send(60_000, 1, 0, 100);
+    let second = air.send(60_000, 1, 0, 100);
     air.run(100);
     let at = Instant::from_micros(60_000) + Duration::from_nanos(192_000 + 136 * 4_000 + 667);
     let all: Vec<_> = air.reports.iter().filter(overheard).collect();
-    assert_eq!(
-        all,
-        [&driftway_radio::MacReport::Overheard { node: 2, from: 1, to: 0, id: id2, at }]
-    );
-    assert_ne!(id, id2);
+    let [to, from, station] = [0, 1, 2].map(StationId::new);
+    let id = PacketId::new(second);
+    assert_eq!(all, [&driftway_radio::MacReport::Overheard { station, from, to, id, at }]);
+    assert_ne!(first, second);
 }

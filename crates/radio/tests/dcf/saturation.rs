@@ -7,7 +7,7 @@
 //! did for their timeout. The first is inherent (it limits the tolerance); for the second the
 //! duration of a collision is that seen by the many listening stations.
 
-use driftway_base::Instant;
+use driftway_base::{Instant, PacketId, StationId};
 use driftway_radio::{
     Dcf, DcfConfig, MacReport, Mobility, OutgoingPacket, Positions, Propagation, RadioConfig,
 };
@@ -79,9 +79,12 @@ fn measured(config: DcfConfig, n: u32, seconds: u64) -> f64 {
     let places = vec![(0.0, 0.0); n as usize];
     let positions = Positions::new(Mobility::fixed(&places), radio.reach());
     let mut dcf = Dcf::new(config, positions, radio, 7);
-    let packet = |node| OutgoingPacket { id: 0, to: Some((node + 1) % n), bytes: PAYLOAD };
-    for node in 0..n {
-        dcf.send(Instant::ZERO, node, packet(node));
+    let packet = |station: StationId| {
+        let next = StationId::new((station.number() + 1) % n);
+        OutgoingPacket { id: PacketId::new(0), to: Some(next), bytes: PAYLOAD }
+    };
+    for station in (0..n).map(StationId::new) {
+        dcf.send(Instant::ZERO, station, packet(station));
     }
     let (mut reports, mut received) = (Vec::new(), 0_u64);
     let end = Instant::from_secs(seconds);
@@ -90,7 +93,7 @@ fn measured(config: DcfConfig, n: u32, seconds: u64) -> f64 {
         for report in reports.drain(..) {
             match report {
                 MacReport::Received { .. } => received += 1,
-                MacReport::Sent { node, .. } => assert!(dcf.send(now, node, packet(node))),
+                MacReport::Sent { station, .. } => assert!(dcf.send(now, station, packet(station))),
                 other => panic!("{other:?}"),
             }
         }

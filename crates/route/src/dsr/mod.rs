@@ -183,11 +183,9 @@ impl Dsr {
         }
     }
 
-    /// Sends a packet of the local host, or of an external one.
-    pub fn send(&mut self, now: Instant, mut packet: Packet) {
-        let ip = &mut packet.ip;
-        // Distinguishes packets that are overheard (RFC 4728 §8.3.2).
-        ip.identification = self.new_identification();
+    /// Sends a packet of the local host, or of an external one. Its IP identification has to be unlike those of
+    /// its source's other packets: it distinguishes packets that are overheard (RFC 4728 §8.3.2).
+    pub fn send(&mut self, now: Instant, packet: Packet) {
         let destination = packet.ip.destination;
         let mut routed = RoutedPacket::plain(packet);
         if self.is_destination(destination) {
@@ -196,10 +194,6 @@ impl Dsr {
             self.transmit(now, now, routed, LinkDestination::Broadcast);
         } else {
             if packet.ip.source != self.address {
-                // The numbers of several gateways to the same host must differ.
-                let offset = (self.address.to_bits() as u16).wrapping_mul(0x9e37);
-                let identification = packet.ip.identification.wrapping_add(offset);
-                routed.packet.ip.identification = identification.max(1);
                 self.mark_came_in(&mut routed);
             }
             self.route_own_packet(now, routed);
@@ -341,7 +335,8 @@ impl Dsr {
         self.outbox.push(Output::Drop { packet, reason });
     }
 
-    const fn new_identification(&mut self) -> u16 {
+    /// Returns a new IP identification of this node. Its own messages have some of them.
+    pub const fn new_identification(&mut self) -> u16 {
         let identification = self.next_identification;
         // 0 means none.
         self.next_identification = if identification == u16::MAX { 1 } else { identification + 1 };

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use driftway_base::{FailedLink, Instant, Ipv4Addr};
+use driftway_base::{FailedLink, Instant, Ipv4Addr, PacketId};
 use driftway_wire::{Packet, RoutedPacket};
 
 use super::config::{SchemeConfig, SchemeName};
@@ -179,7 +179,7 @@ impl Scheme for Feedback {
         self.all_mut().find_map(|scheme| scheme.poll())
     }
 
-    fn poll_released(&mut self) -> Option<u32> {
+    fn poll_released(&mut self) -> Option<PacketId> {
         self.stateful_mut().find_map(|scheme| scheme.poll_released())
     }
 }
@@ -275,13 +275,13 @@ mod test {
         let mut feedback = node(&[rfn(Some(buffer)), rfn(Some(buffer)), icmp()]);
         fails(&mut feedback);
         let packet = packet();
-        let mut give = |number| {
+        let mut give = |id| {
             let reason = DropReason::NoRoute;
             let lost = UndeliverablePacket {
                 packet: &packet,
                 reason,
                 link: None,
-                packet_id: Some(number),
+                packet_id: Some(PacketId::new(id)),
             };
             feedback.on_undeliverable(Instant::ZERO, &lost)
         };
@@ -291,7 +291,10 @@ mod test {
         assert_eq!(feedback.buffered_packets(), 2);
         feedback.on_next_hop_restored(NEXT_HOP);
         let freed: Vec<_> = core::iter::from_fn(|| feedback.poll_released()).collect();
-        assert_eq!((freed.as_slice(), feedback.buffered_packets()), (&[4, 5][..], 0));
+        assert_eq!(
+            (freed.as_slice(), feedback.buffered_packets()),
+            (&[4, 5].map(PacketId::new)[..], 0)
+        );
     }
 
     #[test]

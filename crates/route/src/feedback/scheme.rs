@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use driftway_base::{DropReason, FailedLink, Instant, Ipv4Addr, Signal};
+use driftway_base::{DropReason, FailedLink, Instant, Ipv4Addr, PacketId, Signal};
 use driftway_wire::{Packet, RoutedPacket};
 
 /// A next hop of a node: an interface and the neighbour behind it. The driver numbers them.
@@ -18,14 +18,14 @@ pub struct UndeliverablePacket<'a> {
     pub reason: DropReason,
     /// The failed link of this node, if that is the reason.
     pub link: Option<FailedLink>,
-    /// The driver's identifier of the packet, if the packet can be buffered.
-    pub packet_id: Option<u32>,
+    /// The driver's handle of the packet, if the packet can be buffered.
+    pub packet_id: Option<PacketId>,
 }
 
 /// The treatment of a packet without a usable next hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UndeliverableOutcome {
-    /// It is buffered, by its identifier, until [`Scheme::poll_released`] returns that.
+    /// It is buffered, by its handle, until [`Scheme::poll_released`] returns that.
     Buffered,
     /// It is dropped.
     Dropped,
@@ -145,8 +145,8 @@ pub trait Scheme: Debug + Send {
     }
     /// Returns the next output.
     fn poll(&mut self) -> Option<FeedbackOutput>;
-    /// Returns the identifier of the next released packet, which is to be forwarded again.
-    fn poll_released(&mut self) -> Option<u32> {
+    /// Returns the handle of the next released packet, which is to be forwarded again.
+    fn poll_released(&mut self) -> Option<PacketId> {
         None
     }
 }

@@ -174,8 +174,12 @@ impl Net {
         self.offer(gateway, Packet { ip: ip(host, to), body: Body::Tcp(segment) });
     }
 
-    fn offer(&mut self, from: usize, packet: Packet) {
+    /// Numbers a packet, as the node that drives the protocol does, and passes it to routing.
+    fn offer(&mut self, from: usize, mut packet: Packet) {
         self.offered += 1;
+        let number = self.nodes[from].new_identification();
+        let is_own = packet.ip.source == address(from);
+        packet.ip.identification = if is_own { number } else { number + 10_000 * from as u16 };
         self.nodes[from].send(self.now, packet);
         self.drain(from);
     }

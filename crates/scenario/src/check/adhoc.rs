@@ -197,7 +197,7 @@ fn check_radio(radio: &Radio, nodes: u32) -> CheckResult {
             format!("`{name}` without log-distance\nadd propagation = \"log-distance\"")
         })?;
     }
-    let most = driftway_radio::Propagation::MAX_DECORRELATING_NODES;
+    let most = driftway_radio::Propagation::MAX_DECORRELATING_STATIONS;
     require(radio.decorrelation.is_none() || nodes <= most, key("decorrelation"), || {
         format!("decorrelation with {nodes} nodes\nuse at most {most} nodes, or leave it out")
     })?;

@@ -1,6 +1,6 @@
 //! Validation of several airs in a mixed network.
 
-use driftway_base::Instant;
+use driftway_base::{Instant, StationId};
 use driftway_radio::Positions;
 
 use super::components::Components;
@@ -83,7 +83,7 @@ fn check_positions(mixed: &Mixed, network: &Network) -> CheckResult {
         // What is wrong with it has been refused.
         let Ok(mobility) = air.adhoc.mobility(Mixed::air_seed(1, i)) else { continue };
         let mut positions = Positions::new(mobility, f64::MAX);
-        for (station, node) in (0..).zip(&air.radios) {
+        for (station, node) in (0..).map(StationId::new).zip(&air.radios) {
             let (x, y) = positions.position(station, Instant::ZERO);
             let place = &mut places[*node as usize];
             let (other_x, other_y) = *place.get_or_insert((x, y));

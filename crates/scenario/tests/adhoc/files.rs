@@ -99,7 +99,7 @@ fn load(name: &str, content: &[u8], mobility: &str) -> Result<Scenario, String> 
 fn movement_files_are_relative_to_the_scenario() {
     let scenario = load("beside", MOVES.as_bytes(), "mobility = { file = \"two.mov\" }").unwrap();
     assert_eq!(network(&scenario).nodes, Some(2));
-    assert_eq!(network(&scenario).mobility(1).unwrap().nodes(), 2);
+    assert_eq!(network(&scenario).mobility(1).unwrap().stations(), 2);
     assert!(scenario.show().contains("mobility = { file = \"two.mov\" }"));
 
     let bonnmotion = b"0 10 20 5 30 40\n0 1 2\n";

@@ -80,6 +80,7 @@ pub fn write_fcs(start: usize, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod test {
     use super::*;
+    use driftway_base::NodeId;
 
     fn frame(header: &Header) -> Vec<u8> {
         let mut out = Vec::new();
@@ -90,8 +91,8 @@ mod test {
 
     const HEADER: Header = Header {
         kind: FrameKind::Data,
-        receiver: HardwareAddr::of_node(7),
-        transmitter: HardwareAddr::of_node(0x0102),
+        receiver: HardwareAddr::of_node(NodeId::new(7)),
+        transmitter: HardwareAddr::of_node(NodeId::new(0x0102)),
         duration_us: 314,
         sequence: 0xabc,
         retry: true,

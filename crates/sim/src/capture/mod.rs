@@ -27,10 +27,11 @@ mod wired_hop;
 use std::collections::VecDeque;
 use std::io::{self, Write};
 
-use driftway_base::{Duration, Instant};
+use driftway_base::{AirId, Duration, Instant, NodeId};
+use driftway_net::FrameBody;
 use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
 use driftway_scenario::{Adhoc, Mac, Network, Scenario};
-use driftway_wire::{ArpMessage, EncodeError, HardwareAddr, Payload, RoutedPacket};
+use driftway_wire::{EncodeError, HardwareAddr, Payload, RoutedPacket};
 
 use crate::log::LONGEST_FRAME;
 use dot11::Header;
@@ -68,15 +69,19 @@ struct PendingRecord {
     comment: Option<String>,
 }
 
-/// The body of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FrameBody<'a> {
-    /// No body: RTS, CTS and ACK.
-    Empty,
-    /// A packet.
-    Packet(&'a RoutedPacket),
-    /// An ARP message.
-    Arp(&'a ArpMessage),
+/// A frame that was transmitted over an air, between these nodes.
+#[derive(Clone, Copy, Debug)]
+pub struct CapturedFrame<'a> {
+    /// The air.
+    pub air: AirId,
+    /// The node that sent it.
+    pub from: NodeId,
+    /// The node to which it is addressed; `None`: broadcast.
+    pub to: Option<NodeId>,
+    /// The frame.
+    pub frame: &'a FrameRecord,
+    /// The duration of the preamble and the PHY header.
+    pub preamble: Duration,
 }
 
 /// The short preamble of 802.11b takes 96 µs with its header; the long one takes 192 µs.
@@ -125,8 +130,8 @@ impl Capture {
         self.add_unframed_drop(at, packet, comment);
     }
 
-    fn channel_mhz(&self, air: usize) -> u16 {
-        self.channels.get(air).map_or(0, |channel| channel.mhz)
+    fn channel_mhz(&self, air: AirId) -> u16 {
+        self.channels.get(air.index()).map_or(0, |channel| channel.mhz)
     }
 
     /// Adds a packet without a frame to the interface of drops.
@@ -145,15 +150,10 @@ impl Capture {
         }
     }
 
-    /// Records a transmitted frame of an air and its body. Its start must not be before that of the last one
-    /// of the air. `preamble` is the duration of the preamble and PHY header.
-    pub fn write_frame(
-        &mut self,
-        air: usize,
-        frame: &FrameRecord,
-        preamble: Duration,
-        carried: FrameBody<'_>,
-    ) {
+    /// Records a frame and its body; RTS, CTS and ACK have none. Its start must not be before that of the last
+    /// one of its air.
+    pub fn write_frame(&mut self, captured: &CapturedFrame<'_>, body: Option<&FrameBody>) {
+        let CapturedFrame { air, from, to, frame, preamble } = *captured;
         let overlaps = self.channels.len() > 1;
         let waits = if overlaps { LONGEST_FRAME } else { Duration::ZERO };
         while self.pending.front().is_some_and(|other| other.at + waits < frame.at) {
@@ -173,18 +173,18 @@ impl Capture {
         let start = self.record.len();
         let header = Header {
             kind: frame.kind,
-            receiver: frame.to.map_or(HardwareAddr::BROADCAST, HardwareAddr::of_node),
-            transmitter: HardwareAddr::of_node(frame.from),
+            receiver: to.map_or(HardwareAddr::BROADCAST, HardwareAddr::of_node),
+            transmitter: HardwareAddr::of_node(from),
             duration_us: frame.duration_us,
             sequence: frame.sequence,
             retry: frame.retry,
         };
         header.write(&mut self.record);
-        let encoded = write_frame_body(carried, &mut self.record);
+        let encoded = write_frame_body(body, &mut self.record);
         dot11::write_fcs(start, &mut self.record);
-        let remark = join_comments(outcome_comment(frame), encoded);
-        let name = self.channels.get(air).and_then(|channel| channel.name.clone());
-        let interface = CaptureInterface::Node(frame.from, name);
+        let remark = join_comments(outcome_comment(frame.outcome, to), encoded);
+        let name = self.channels.get(air.index()).and_then(|channel| channel.name.clone());
+        let interface = CaptureInterface::Node(from, name);
         if overlaps {
             let (at, record) = (frame.at, self.record.clone());
             let place = self.pending.partition_point(|other| other.at <= at);
@@ -199,13 +199,13 @@ impl Capture {
     pub fn write_drop(
         &mut self,
         at: Instant,
-        node: u32,
-        next_hop: Option<u32>,
-        carried: FrameBody<'_>,
+        node: NodeId,
+        next_hop: Option<NodeId>,
+        body: &FrameBody,
         why: &str,
     ) {
         let comment = format!("dropped at node {node}: {why}");
-        if let (false, FrameBody::Packet(packet)) = (self.has_frames, carried) {
+        if let (false, FrameBody::Ip(packet)) = (self.has_frames, body) {
             return self.add_unframed_drop(at, packet, comment);
         }
         let mut record = Vec::new();
@@ -214,7 +214,7 @@ impl Capture {
             short_preamble: false,
             fcs: false,
             rate: None,
-            channel_mhz: self.channel_mhz(0),
+            channel_mhz: self.channel_mhz(AirId::default()),
             signal_dbm: None,
             failed: true,
         };
@@ -228,7 +228,7 @@ impl Capture {
             retry: false,
         };
         header.write(&mut record);
-        let encoded = write_frame_body(carried, &mut record);
+        let encoded = write_frame_body(Some(body), &mut record);
         let comment = join_comments(Some(comment), encoded);
         self.add(PendingRecord { at, interface: CaptureInterface::Lost, record, comment });
     }
@@ -258,15 +258,15 @@ impl Capture {
 
 /// Appends the LLC and SNAP headers and the body. A packet that cannot be encoded is left out, and the
 /// error is returned.
-fn write_frame_body(carried: FrameBody<'_>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-    match carried {
-        FrameBody::Empty => Ok(()),
-        FrameBody::Arp(message) => {
+fn write_frame_body(body: Option<&FrameBody>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    match body {
+        None => Ok(()),
+        Some(FrameBody::Arp(message)) => {
             dot11::write_llc_snap(dot11::ARP, out);
             out.extend(message.encode());
             Ok(())
         }
-        FrameBody::Packet(packet) => {
+        Some(FrameBody::Ip(packet)) => {
             dot11::write_llc_snap(dot11::IPV4, out);
             write_packet_bytes(packet, out)
         }
@@ -310,12 +310,12 @@ fn has_frames(scenario: &Scenario) -> bool {
 }
 
 /// The comment on a frame that was not received as intended.
-fn outcome_comment(frame: &FrameRecord) -> Option<String> {
-    if frame.outcome == ReceptionOutcome::Broadcast(0) {
+fn outcome_comment(outcome: ReceptionOutcome, to: Option<NodeId>) -> Option<String> {
+    if outcome == ReceptionOutcome::Broadcast(0) {
         return Some("received by no node".to_owned());
     }
-    let node = frame.to?;
-    Some(match frame.outcome {
+    let node = to?;
+    Some(match outcome {
         ReceptionOutcome::Pending | ReceptionOutcome::Received | ReceptionOutcome::Broadcast(_) => {
             return None;
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::time::Duration as Span;
 
-use driftway_base::Instant;
+use driftway_base::{Instant, NodeId};
 use driftway_wire::HardwareAddr;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
@@ -29,7 +29,7 @@ type Output = Box<dyn Write + Send>;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CaptureInterface {
     /// The frames that a node sends, with the name of the air if there are several.
-    Node(u32, Option<String>),
+    Node(NodeId, Option<String>),
     /// The packets that a node sends over a wire.
     Wire(WiredHop),
     /// Packets that were dropped, as frames.
@@ -68,7 +68,7 @@ impl CaptureInterface {
     }
 
     /// The nodes that it involves.
-    fn nodes(&self) -> [Option<u32>; 2] {
+    fn nodes(&self) -> [Option<NodeId>; 2] {
         match self {
             Self::Node(node, _) => [Some(*node), None],
             Self::Wire(WiredHop { node, neighbour, .. }) => [Some(*node), Some(*neighbour)],
@@ -85,7 +85,7 @@ pub struct CaptureWriter {
     /// The numbers of the interfaces.
     interfaces: BTreeMap<CaptureInterface, u32>,
     /// The nodes whose names are written.
-    named: BTreeSet<u32>,
+    named: BTreeSet<NodeId>,
 }
 
 impl CaptureWriter {
@@ -165,9 +165,9 @@ impl CaptureWriter {
     }
 
     /// Writes the node's name, which Wireshark shows if it resolves addresses.
-    fn write_node_name(&mut self, node: u32) {
+    fn write_node_name(&mut self, node: NodeId) {
         let record = Ipv4Record {
-            ip_addr: address(node as usize).octets().to_vec().into(),
+            ip_addr: address(node).octets().to_vec().into(),
             names: vec![format!("node-{node}").into()],
         };
         let records = vec![Record::Ipv4(record)];

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use driftway_base::{Ecn, Ipv4Addr, Rate, Seq};
+use driftway_base::{Ecn, Ipv4Addr, Rate, Seq, StationId};
 use driftway_wire::{
     AodvMessage, AodvRequest, ArpMessage, ArpOperation, Body, HardwareAddr, IcmpMessage, IpHeader,
     Packet, Payload, TcpFlags, TcpOptions, TcpSegment, UnreachableCode,
@@ -13,7 +13,7 @@ use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 use super::*;
-use driftway_net::addresses::address;
+use crate::test::address;
 
 /// The output of a capture.
 #[derive(Clone, Default)]
@@ -124,7 +124,7 @@ fn dissected(file: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> {
     Some(text.lines().map(|line| line.split('|').map(str::to_owned).collect()).collect())
 }
 
-fn ip(from: usize, to: usize) -> IpHeader {
+fn ip(from: u32, to: u32) -> IpHeader {
     IpHeader { identification: 17, ecn: Ecn::Ect0, ..IpHeader::new(address(from), address(to)) }
 }
 
@@ -164,21 +164,22 @@ fn request() -> Packet {
 fn arp_request() -> ArpMessage {
     ArpMessage {
         operation: ArpOperation::Request,
-        sender_hardware: HardwareAddr::of_node(0),
+        sender_hardware: HardwareAddr::of_node(NodeId::new(0)),
         sender: address(0),
         target_hardware: HardwareAddr::default(),
         target: address(1),
     }
 }
 
+/// A frame between stations, each of which is the node with its number.
 fn frame(kind: FrameKind, from: u32, to: Option<u32>, micros: u64) -> FrameRecord {
     FrameRecord {
         at: Instant::from_nanos(micros * 1000 + 7),
         airtime: Duration::from_micros(300),
         rate: Rate::from_bps(if kind == FrameKind::Data { 2_000_000 } else { 1_000_000 }),
         kind,
-        from,
-        to,
+        from: StationId::new(from),
+        to: to.map(StationId::new),
         bytes: 0,
         duration_us: 314,
         sequence: 40,
@@ -194,25 +195,38 @@ fn frame(kind: FrameKind, from: u32, to: Option<u32>, micros: u64) -> FrameRecor
 
 const PREAMBLE: Duration = Duration::from_micros(192);
 
+/// The frame between the nodes with the numbers of its stations.
+fn captured_frame(frame: &FrameRecord) -> CapturedFrame<'_> {
+    let node = |station: StationId| NodeId::new(station.number());
+    CapturedFrame {
+        air: AirId::default(),
+        from: node(frame.from),
+        to: frame.to.map(node),
+        frame,
+        preamble: PREAMBLE,
+    }
+}
+
 fn example() -> Vec<u8> {
     captured(|capture| {
         let packet = segment();
         let unreachable = |quoted| IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted };
         let error = Packet::icmp_error(address(1), &packet, unreachable).unwrap();
-        let (packet, error) = (RoutedPacket::plain(packet), RoutedPacket::plain(error));
-        let asked = RoutedPacket::plain(request());
-        let mut put =
-            |frame: FrameRecord, carried| capture.write_frame(0, &frame, PREAMBLE, carried);
+        let [packet, error, asked] =
+            [packet, error, request()].map(|packet| FrameBody::Ip(RoutedPacket::plain(packet)));
+        let mut put = |frame: FrameRecord, body: Option<&FrameBody>| {
+            capture.write_frame(&captured_frame(&frame), body);
+        };
         let data = frame(FrameKind::Data, 0, Some(1), 900);
-        put(frame(FrameKind::Rts, 0, Some(1), 100), FrameBody::Empty);
-        put(frame(FrameKind::Cts, 1, Some(0), 500), FrameBody::Empty);
-        put(data, FrameBody::Packet(&packet));
-        put(frame(FrameKind::Ack, 1, Some(0), 7000), FrameBody::Empty);
-        put(frame(FrameKind::Data, 1, None, 8000), FrameBody::Packet(&asked));
-        put(frame(FrameKind::Data, 0, None, 9000), FrameBody::Arp(&arp_request()));
+        put(frame(FrameKind::Rts, 0, Some(1), 100), None);
+        put(frame(FrameKind::Cts, 1, Some(0), 500), None);
+        put(data, Some(&packet));
+        put(frame(FrameKind::Ack, 1, Some(0), 7000), None);
+        put(frame(FrameKind::Data, 1, None, 8000), Some(&asked));
+        put(frame(FrameKind::Data, 0, None, 9000), Some(&FrameBody::Arp(arp_request())));
         let died = Instant::from_millis(20);
-        let carried = FrameBody::Packet(&packet);
-        capture.write_drop(died, 1, Some(2), carried, "link-failure (no CTS after 7 attempts)");
+        let (node, to) = (NodeId::new(1), Some(NodeId::new(2)));
+        capture.write_drop(died, node, to, &packet, "link-failure (no CTS after 7 attempts)");
         // Frames are recorded when they have ended.
         let again = FrameRecord {
             at: Instant::from_micros(9500),
@@ -220,8 +234,8 @@ fn example() -> Vec<u8> {
             outcome: ReceptionOutcome::Collided,
             ..data
         };
-        capture.write_frame(0, &again, PREAMBLE, FrameBody::Packet(&packet));
-        capture.write_drop(died, 2, None, FrameBody::Packet(&error), "no-route");
+        capture.write_frame(&captured_frame(&again), Some(&packet));
+        capture.write_drop(died, NodeId::new(2), None, &error, "no-route");
     })
 }
 
@@ -316,7 +330,7 @@ fn bytes_of_no_header_follow_the_packet() {
             let packet =
                 RoutedPacket { size_adjustment: padding, ..RoutedPacket::plain(segment()) };
             let data = frame(FrameKind::Data, 0, Some(1), 100);
-            capture.write_frame(0, &data, PREAMBLE, FrameBody::Packet(&packet));
+            capture.write_frame(&captured_frame(&data), Some(&FrameBody::Ip(packet)));
         }
     });
     let records = read(&file);
@@ -339,8 +353,8 @@ fn a_packet_that_cannot_be_encoded_has_a_comment() {
         ..segment()
     };
     let file = captured(|capture| {
-        let huge = RoutedPacket::plain(huge);
-        capture.write_drop(Instant::ZERO, 0, None, FrameBody::Packet(&huge), "queue-overflow");
+        let huge = FrameBody::Ip(RoutedPacket::plain(huge));
+        capture.write_drop(Instant::ZERO, NodeId::new(0), None, &huge, "queue-overflow");
     });
     let records = read(&file);
     let comment = records[0].comment.as_deref().unwrap();
@@ -368,7 +382,7 @@ fn a_full_disk_is_reported_at_the_end() {
         let mut capture = Capture::new(Box::new(Full(room)), &scenario(), 1).unwrap();
         for micros in 0..9 {
             let data = frame(FrameKind::Data, 0, Some(1), micros);
-            capture.write_frame(0, &data, PREAMBLE, FrameBody::Packet(&packet));
+            capture.write_frame(&captured_frame(&data), Some(&FrameBody::Ip(packet)));
         }
         assert_eq!(capture.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
     }
@@ -394,10 +408,11 @@ application = "ftp"
     let kept = SharedBuffer::default();
     let mut capture = Capture::new(Box::new(kept.clone()), &path, 1).unwrap();
     let packet = RoutedPacket::plain(segment());
-    let hop = WiredHop { wire: 1, node: 0, neighbour: 1 };
+    let hop = WiredHop { wire: 1, node: NodeId::new(0), neighbour: NodeId::new(1) };
     capture.write_wired(Instant::from_secs(1), hop, &packet);
     capture.write_wired_drop(Instant::from_secs(2), hop, &packet, "bit-error");
-    capture.write_drop(Instant::from_secs(3), 1, None, FrameBody::Packet(&packet), "time-to-live");
+    let body = FrameBody::Ip(packet);
+    capture.write_drop(Instant::from_secs(3), NodeId::new(1), None, &body, "time-to-live");
     capture.finish().unwrap();
     let file = Arc::try_unwrap(kept.0).unwrap().into_inner().unwrap();
     let mut reader = PcapNgReader::new(file.as_slice()).unwrap();

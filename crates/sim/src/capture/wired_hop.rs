@@ -1,5 +1,6 @@
 //! A hop over a wire.
 
+use driftway_base::NodeId;
 use driftway_net::LinkEnd;
 
 /// A hop over a wire, from its sending end.
@@ -8,14 +9,14 @@ pub struct WiredHop {
     /// The number of the wire, from 1.
     pub wire: u32,
     /// The node at the sending end.
-    pub node: u32,
+    pub node: NodeId,
     /// The node at the other end.
-    pub neighbour: u32,
+    pub neighbour: NodeId,
 }
 
 impl WiredHop {
     /// The hop from the node at this end of a link to its neighbour.
-    pub const fn new(end: LinkEnd, node: usize, neighbour: u32) -> Self {
-        Self { wire: end.link as u32 + 1, node: node as u32, neighbour }
+    pub const fn new(end: LinkEnd, node: NodeId, neighbour: NodeId) -> Self {
+        Self { wire: end.link.number() + 1, node, neighbour }
     }
 }

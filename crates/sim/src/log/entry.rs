@@ -5,14 +5,15 @@ use std::fmt;
 use std::iter::once;
 use std::str::FromStr;
 
-use driftway_base::{Duration, Instant};
+use driftway_base::{Duration, FlowId, Instant, NodeId};
 use driftway_wire::{AodvMessage, Body, Packet, RoutedPacket, TcpFlags};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::{optional_seconds, seconds};
-use crate::sockets::flow_index;
-use driftway_net::addresses::node_number;
+use crate::sockets::flow_of;
+use driftway_net::FrameBody;
+use driftway_net::addresses::node_of;
 
 /// An event. A field without a value is an empty cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -188,19 +189,34 @@ impl Entry {
         Self { reason: reason.into(), ..self }
     }
 
+    /// Adds the fields that describe what a frame carries.
+    #[must_use]
+    pub fn with_body(self, body: &FrameBody) -> Self {
+        match body {
+            FrameBody::Ip(packet) => self.with_packet(packet),
+            FrameBody::Arp(message) => Self {
+                kind: "arp".into(),
+                source: node_of(message.sender).map(NodeId::number),
+                destination: node_of(message.target).map(NodeId::number),
+                bytes: Some(body.len()),
+                ..self
+            },
+        }
+    }
+
     /// Adds the fields that describe a packet.
     #[must_use]
     pub fn with_packet(self, packet: &RoutedPacket) -> Self {
         let Packet { ip, body } = &packet.packet;
-        let source = node_number(ip.source);
+        let source = node_of(ip.source).map(NodeId::number);
         Self {
             kind: packet_kind(packet).into(),
-            flow: flow_index(&packet.packet),
+            flow: flow_of(&packet.packet).map(FlowId::number),
             packet: source
                 .filter(|_| ip.identification != 0)
                 .map(|source| IpPacketId { source, identification: ip.identification }),
             source,
-            destination: node_number(ip.destination),
+            destination: node_of(ip.destination).map(NodeId::number),
             bytes: Some(packet.len()),
             source_route: source_route(packet),
             offset_bytes: match body {
@@ -218,12 +234,11 @@ fn source_route(packet: &RoutedPacket) -> Option<String> {
     let ip = &packet.packet.ip;
     let between = &packet.dsr.as_ref()?.source_route.as_ref()?.route;
     let nodes = once(&ip.source).chain(between.as_slice()).chain(once(&ip.destination));
-    let nodes = nodes.filter_map(|node| node_number(*node)).map(|node| node.to_string());
+    let nodes = nodes.filter_map(|node| node_of(*node)).map(|node| node.to_string());
     Some(nodes.collect::<Vec<_>>().join("-"))
 }
 
-/// The kind of a packet: `tcp-data`, `tcp-ack`, `tcp-syn`, `tcp-fin`, `tcp-rst`, `udp`, `icmp`, `arp`,
-/// `aodv-rreq`, `aodv-rrep`, `aodv-rerr`, `aodv-rrep-ack`, `aodv-losses`, `dsr-rreq`, `dsr-rrep`,
+/// The kind of a packet: `tcp-data`, `tcp-ack`, `tcp-syn`, `tcp-fin`, `tcp-rst`, `udp`, `icmp`, `aodv-rreq`, `aodv-rrep`, `aodv-rerr`, `aodv-rrep-ack`, `aodv-losses`, `dsr-rreq`, `dsr-rrep`,
 /// `dsr-rerr`, `dsr`.
 pub fn packet_kind(packet: &RoutedPacket) -> &'static str {
     match &packet.packet.body {
@@ -242,11 +257,10 @@ pub fn packet_kind(packet: &RoutedPacket) -> &'static str {
         Body::Aodv(AodvMessage::ReplyAck) => "aodv-rrep-ack",
         Body::Aodv(AodvMessage::LossNotification(_)) => "aodv-losses",
         Body::NoNextHeader => match &packet.dsr {
-            None => "arp",
             Some(header) if header.request().is_some() => "dsr-rreq",
             Some(header) if header.reply.is_some() => "dsr-rrep",
             Some(header) if header.errors().next().is_some() => "dsr-rerr",
-            Some(_) => "dsr",
+            Some(_) | None => "dsr",
         },
     }
 }

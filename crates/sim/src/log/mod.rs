@@ -14,6 +14,8 @@ use std::io::{self, Read, Write};
 
 use driftway_base::{Duration, Instant};
 
+use crate::observers::FlowContext;
+
 pub use entry::{Entry, Event, IpPacketId, Layer, packet_kind};
 pub use events::{COMMON_COLUMNS, EVENTS, EventInfo, PACKET_COLUMNS, Reasons, columns};
 
@@ -106,13 +108,13 @@ impl EventLog {
     }
 
     /// Records the state of a flow's aid, unless it is unchanged.
-    pub fn record_aid_state(&mut self, now: Instant, node: u32, flow: usize, state: &'static str) {
-        if self.aid_states.len() <= flow {
-            self.aid_states.resize(flow + 1, "");
+    pub(crate) fn record_aid_state(&mut self, at: FlowContext, state: &'static str) {
+        let index = at.flow.index();
+        if self.aid_states.len() <= index {
+            self.aid_states.resize(index + 1, "");
         }
-        if std::mem::replace(&mut self.aid_states[flow], state) != state {
-            let entry = Entry::new(now, node, Layer::Aid, Event::State).with_reason(state);
-            self.record(Entry { flow: Some(flow as u32), ..entry });
+        if std::mem::replace(&mut self.aid_states[index], state) != state {
+            self.record(at.entry_of(Layer::Aid, Event::State).with_reason(state));
         }
     }
 

@@ -1,5 +1,6 @@
 use std::sync::{Arc, Mutex};
 
+use driftway_base::{FlowId, NodeId};
 use driftway_wire::{
     Body, IcmpMessage, IpHeader, Packet, Payload, RoutedPacket, TcpSegment, UnreachableCode,
 };
@@ -7,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::sockets::flow_port;
-use driftway_net::addresses::address;
+use crate::test::address;
 
 /// The output of a log.
 #[derive(Clone, Default)]
@@ -36,8 +37,8 @@ fn read(text: &str) -> Vec<Entry> {
 
 fn segment() -> RoutedPacket {
     let segment = TcpSegment {
-        source_port: flow_port(3),
-        destination_port: flow_port(3),
+        source_port: flow_port(FlowId::new(3)),
+        destination_port: flow_port(FlowId::new(3)),
         payload: Payload::new(6, 2920, 1460),
         ..TcpSegment::default()
     };
@@ -112,7 +113,9 @@ fn rows_are_in_order_although_frames_are_recorded_late() {
 fn an_unchanged_state_leaves_one_row() {
     let text = logged(|log| {
         for (second, state) in ["normal", "normal", "loss", "loss", "normal"].iter().enumerate() {
-            log.record_aid_state(Instant::from_secs(second as u64), 0, 2, state);
+            let (node, flow) = (NodeId::new(0), FlowId::new(2));
+            let now = Instant::from_secs(second as u64);
+            log.record_aid_state(FlowContext { now, node, flow }, state);
         }
     });
     let states: Vec<_> =

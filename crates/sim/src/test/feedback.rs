@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex};
 
 #[cfg(feature = "fault-injection")]
 use driftway_base::Duration;
-use driftway_base::{FailedLink, Instant};
-use driftway_net::addresses::address;
+use driftway_base::{FailedLink, Instant, NodeId};
 use driftway_route::feedback::{FeedbackOutput, Scheme};
 use driftway_scenario::Scenario;
 use driftway_wire::{Body, DsrHeader, DsrOption, IcmpMessage, RoutedPacket};
 
+use super::address;
 use crate::Simulation;
 #[cfg(feature = "fault-injection")]
 use crate::world::World;
@@ -43,11 +43,11 @@ fn snooze_delay_after_lost_rfns(protocol: &str) -> f64 {
     let mut run = Simulation::new(&scenario, 1, None).unwrap();
     let (mut first, mut silent) = (None, None);
     while run.step().unwrap() {
-        if run.hosts.hosts[0].wants_route_probe(address(2)) {
+        if run.hosts.hosts[NodeId::new(0)].wants_route_probe(address(2)) {
             silent.get_or_insert(run.world.now);
         }
         let World { net, now, .. } = &mut run.world;
-        net.drop_arriving_at_queue(1, |packet| {
+        net.drop_arriving_at_queue(NodeId::new(1), |packet| {
             let rfn = matches!(packet.body, Body::Icmp(IcmpMessage::RouteFailed { .. }));
             rfn && now.since(*first.get_or_insert(*now)) < RFN_LOSS_PERIOD
         });
@@ -97,7 +97,11 @@ fn an_rfn_names_the_link_that_failed() {
     let scenario = Scenario::parse("four.toml", text, &[]).unwrap();
     let mut run = Simulation::new(&scenario, 1, None).unwrap();
     let links = Arc::new(Mutex::new(Vec::new()));
-    run.world.net.feedback_mut(0).unwrap().add(Box::new(LinkRecorder(Arc::clone(&links))));
+    run.world
+        .net
+        .feedback_mut(NodeId::new(0))
+        .unwrap()
+        .add(Box::new(LinkRecorder(Arc::clone(&links))));
     while run.step().unwrap() {}
     let links = links.lock().unwrap();
     let link = FailedLink { from: address(1), to: address(2) };
@@ -179,7 +183,7 @@ fn a_scheme_adds_to_the_messages_of_routing_and_reads_them() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     for node in 0..4 {
         let marker = OptionMarker { node, received: Arc::clone(&seen) };
-        run.world.net.feedback_mut(node.into()).unwrap().add(Box::new(marker));
+        run.world.net.feedback_mut(NodeId::new(node.into())).unwrap().add(Box::new(marker));
     }
     while run.step().unwrap() {}
     let seen = seen.lock().unwrap();

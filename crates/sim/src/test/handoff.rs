@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use driftway_base::{FailedLink, SignalKind};
-use driftway_net::addresses::address;
+use driftway_base::{FailedLink, FlowId, NodeId, SignalKind};
 use driftway_scenario::Scenario;
 
+use super::address;
 use super::recording_aid::add_recording_aid;
 use crate::Simulation;
 
 /// Nodes of the example.
-const SERVER: usize = 0;
-const WEST: usize = 2;
-const EAST: usize = 3;
-const MOBILE: usize = 4;
+const SERVER: u32 = 0;
+const WEST: u32 = 2;
+const EAST: u32 = 3;
+const MOBILE: u32 = 4;
 
 /// The signals about links that the mobile host receives up to the 90th second, with the second
 /// flow of the example only if `sends` is set and with the first one only if not. It leaves the
@@ -28,9 +28,9 @@ fn signals(sends: bool, changes: &[(&str, &str)]) -> Vec<(u64, &'static str, Opt
     scenario.flows[0].application =
         driftway_scenario::Application::Transfer(driftway_scenario::Size(12_000_000));
     let mut run = Simulation::new(&scenario, 1, None).unwrap();
-    let (heard, _) = add_recording_aid(&mut run.hosts.hosts[MOBILE], address(SERVER));
+    let (heard, _) = add_recording_aid(&mut run.hosts.hosts[NodeId::new(MOBILE)], address(SERVER));
     while run.step().unwrap() {}
-    assert_eq!(run.hosts.flows[0].delivered, 12_000_000, "{changes:?}");
+    assert_eq!(run.hosts.flows[FlowId::new(0)].delivered, 12_000_000, "{changes:?}");
     let heard = heard.lock().unwrap();
     let of_links = heard.iter().filter_map(|(at, kind, link)| {
         let kind = match kind {

@@ -1,9 +1,9 @@
 //! Signals that hosts get about their links.
 
-use driftway_base::{Duration, FailedLink, Known, SignalKind};
-use driftway_net::addresses::address;
+use driftway_base::{Duration, FailedLink, FlowId, Known, NodeId, SignalKind};
 use driftway_scenario::Scenario;
 
+use super::address;
 use super::recording_aid::{NextHopPowers, ReceivedSignal, add_recording_aid};
 use crate::Simulation;
 
@@ -36,7 +36,7 @@ fn received_signals(more: &str) -> (Vec<ReceivedSignal>, NextHopPowers) {
     let network = format!("routing = {{ protocol = \"static\" }}\n{more}");
     let scenario = leaving_and_returning(&network, "application = \"ftp\"");
     let mut run = Simulation::new(&scenario, 1, None).unwrap();
-    let (heard, seen) = add_recording_aid(&mut run.hosts.hosts[0], address(1));
+    let (heard, seen) = add_recording_aid(&mut run.hosts.hosts[NodeId::new(0)], address(1));
     while run.step().unwrap() {}
     let heard = std::mem::take(&mut *heard.lock().unwrap());
     (heard, seen)
@@ -81,7 +81,7 @@ fn routing_avoids_a_fading_neighbour() {
             format!("start = \"3 s\"\n{datagrams}\n[[flow]]\nfrom = 0\nto = 2\n{datagrams}");
         let scenario = leaving_and_returning(&network, &flows);
         let mut run = Simulation::new(&scenario, 1, None).unwrap();
-        while run.hosts.flows[0].delivered == 0 {
+        while run.hosts.flows[FlowId::new(0)].delivered == 0 {
             assert!(run.step().unwrap(), "{protocol}: never delivered");
         }
         run.now().as_millis()
@@ -119,7 +119,8 @@ fn signals_of_partitions(signal: &str) -> [Vec<ReceivedSignal>; 2] {
     );
     let scenario = Scenario::parse("seen.toml", &text, &[]).unwrap();
     let mut run = Simulation::new(&scenario, 1, None).unwrap();
-    let heard = [1, 3].map(|node| add_recording_aid(&mut run.hosts.hosts[node], address(0)).0);
+    let heard =
+        [1, 3].map(|node| add_recording_aid(&mut run.hosts.hosts[NodeId::new(node)], address(0)).0);
     while run.step().unwrap() {}
     heard.map(|heard| std::mem::take(&mut *heard.lock().unwrap()))
 }
@@ -178,7 +179,8 @@ fn signals_of_radio_faults(is_mixed: bool, faults: &str) -> [Vec<ReceivedSignal>
     let scenario = Scenario::parse("outages.toml", &text, &[]).unwrap();
     let mut run = Simulation::new(&scenario, 1, None).unwrap();
     let peer = address(2);
-    let heard = [1, 0].map(|node| add_recording_aid(&mut run.hosts.hosts[node], peer).0);
+    let heard =
+        [1, 0].map(|node| add_recording_aid(&mut run.hosts.hosts[NodeId::new(node)], peer).0);
     while run.step().unwrap() {}
     let is_of_link = |(_, kind, _): &ReceivedSignal| {
         use SignalKind::{LinkDown, LinkFading, LinkUp};

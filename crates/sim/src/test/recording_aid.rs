@@ -4,12 +4,14 @@ use std::sync::{Arc, Mutex};
 
 use driftway_aid::{Aid, SegmentVerdict};
 use driftway_base::{
-    Act, ActResult, Endpoint, FailedLink, Instant, Ipv4Addr, Known, ReceivedPower, Seq, Signal,
-    SignalKind, TcpView,
+    Act, ActResult, Endpoint, FailedLink, FlowId, Instant, Ipv4Addr, Known, ReceivedPower, Seq,
+    Signal, SignalKind, TcpView,
 };
 use driftway_endpoint::{Host, Socket};
 use driftway_tcp::{Config, Connection};
 use driftway_wire::TcpSegment;
+
+use crate::sockets::SocketId;
 
 /// Time (ms), kind, and failed link of a signal.
 pub type ReceivedSignal = (u64, SignalKind, Option<FailedLink>);
@@ -53,7 +55,7 @@ pub type NextHopPowers = Arc<Mutex<Vec<Known<ReceivedPower>>>>;
 
 /// Adds a connection to `peer` whose aid records signals; returns the shared records.
 pub fn add_recording_aid(
-    host: &mut Host,
+    host: &mut Host<SocketId>,
     peer: Ipv4Addr,
 ) -> (Arc<Mutex<Vec<ReceivedSignal>>>, NextHopPowers) {
     let (heard, seen) = (Arc::default(), NextHopPowers::default());
@@ -61,6 +63,7 @@ pub fn add_recording_aid(
     let ends = [host.address(), peer].map(|address| Endpoint::new(address, 99));
     let config = Config::default();
     let tcp = Connection::connect(&config, ends[0], ends[1], Seq(1), 9, Instant::ZERO);
-    host.add_socket(Socket::new(tcp, Some(Box::new(listener))));
+    let unused = SocketId::sender(FlowId::new(9));
+    host.add_socket(Socket::new(tcp, Some(Box::new(listener))), unused);
     (heard, seen)
 }

@@ -115,6 +115,7 @@ impl Connection {
     pub(super) fn on_recovery_started(&mut self, now: Instant, before: Option<CongestionWindow>) {
         self.begin_undo_state(false, before);
         self.stats.fast_retransmits += 1;
+        self.events.push_back(Event::FastRetransmit);
         self.snd.timed_segment = None;
         self.snd.on_cwnd_reduced();
         self.restart_retransmission_timer(now);

@@ -26,6 +26,10 @@ pub enum Event {
     Reset,
     /// The connection was aborted after the configured number of unanswered retries.
     TimedOut,
+    /// The retransmission timer expired.
+    RetransmissionTimeout,
+    /// A loss recovery began without a timeout.
+    FastRetransmit,
 }
 
 /// A segment to be sent.

@@ -41,6 +41,7 @@ impl Connection {
             return;
         }
         self.stats.timeouts += 1;
+        self.events.push_back(Event::RetransmissionTimeout);
         if !self.snd.recovery.expire_segment_timers(now) {
             // chandran-1998 §5.2: one of many segment timers, for whose loss TCP has already
             // responded.

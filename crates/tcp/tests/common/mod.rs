@@ -15,6 +15,7 @@ pub struct End {
     pub tcp: Connection,
     /// Number of bytes read, each checked against the offset that its sender gave it.
     pub read: u64,
+    /// Events of the connection; those of lost segments are left out.
     pub events: Vec<Event>,
     /// Segments sent by this end, with their times.
     pub sent: Vec<(Instant, Transmit)>,
@@ -107,7 +108,9 @@ impl Pair {
             self.check_invariants(from);
             let end = &mut self.ends[from];
             while let Some(event) = end.tcp.poll_event() {
-                end.events.push(event);
+                if !matches!(event, Event::RetransmissionTimeout | Event::FastRetransmit) {
+                    end.events.push(event);
+                }
             }
         }
     }

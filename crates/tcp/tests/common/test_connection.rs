@@ -123,6 +123,8 @@ pub struct TestConnection {
     /// Segments that the last `sends` checked.
     pub last: Vec<Transmit>,
     pub events: Vec<Event>,
+    /// Events of lost segments.
+    pub losses: Vec<Event>,
     /// Right edge of the window as the peer knows it.
     edge: Option<Seq>,
     reads: bool,
@@ -130,8 +132,8 @@ pub struct TestConnection {
 
 impl TestConnection {
     pub fn new(tcp: Connection) -> Self {
-        let (outbox, last, events) = (vec![], vec![], vec![]);
-        Self { tcp, now: Instant::ZERO, outbox, last, events, edge: None, reads: true }
+        let (outbox, last, events, losses) = (vec![], vec![], vec![], vec![]);
+        Self { tcp, now: Instant::ZERO, outbox, last, events, losses, edge: None, reads: true }
     }
     /// CLOSED → SYN-SENT, with the SYN sent.
     pub fn syn_sent(config: &Config) -> Self {
@@ -246,7 +248,10 @@ impl TestConnection {
             assert!(bursts < 1000, "endless transmission");
         }
         while let Some(event) = self.tcp.poll_event() {
-            self.events.push(event);
+            match event {
+                Event::RetransmissionTimeout | Event::FastRetransmit => self.losses.push(event),
+                _ => self.events.push(event),
+            }
         }
         if self.tcp.state() == State::Listen {
             self.edge = None; // the next peer knows no window yet

@@ -5,7 +5,7 @@ use std::io::{self, PipeWriter};
 use std::os::fd::AsFd;
 use std::thread::{self, JoinHandle};
 
-use driftway_base::{Duration, Instant};
+use driftway_base::{Duration, Instant, NodeId};
 use driftway_experiment::study::check::aid_named;
 use driftway_linux::{
     Emulation, Namespace, PathEnd, RealClock, ShimDaemon, ShimSnapshot, StatusHandle,
@@ -107,7 +107,7 @@ pub fn emulate_run(scenario: &Scenario, run: &PlannedRun) -> io::Result<Emulated
     };
     let Some(tcp) = &flow.tcp else { return Err(io::Error::other("the flow does not use TCP")) };
     // The sender's end is the near one.
-    let ends = [flow.from as usize, flow.to as usize];
+    let ends = [flow.from, flow.to].map(NodeId::new);
     let emulation = Emulation::new(scenario, run.seed, mtu(scenario), &ends)?;
     let far = emulation.address(PathEnd::Far);
     for end in PathEnd::BOTH {
@@ -118,7 +118,7 @@ pub fn emulate_run(scenario: &Scenario, run: &PlannedRun) -> io::Result<Emulated
     let below = match &stack.aid {
         None => None,
         Some(aid) => {
-            let node = run.shim_node.unwrap_or(flow.from) as usize;
+            let node = NodeId::new(run.shim_node.unwrap_or(flow.from));
             let none = || io::Error::other(format!("node {node} has no kernel"));
             Some(ShimThread::start(emulation.namespace(node).ok_or_else(none)?, aid)?)
         }

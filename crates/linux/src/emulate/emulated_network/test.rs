@@ -1,6 +1,6 @@
 //! The network with real packets, in virtual time.
 
-use driftway_base::{Duration, Ecn};
+use driftway_base::{Duration, Ecn, LinkId, PacketId};
 use driftway_link::Side;
 use driftway_wire::{Body, IcmpMessage, IpHeader, TcpFlags, TcpSegment, UnreachableCode};
 
@@ -20,7 +20,12 @@ fn medium(hops: u32, more: &str, link: &str) -> EmulatedNetwork {
          link = {{ rate = \"10 Mbit/s\", delay = \"10 ms\"{link} }}\n{more}"
     );
     let scenario = Scenario::parse("m.toml", &text, &[]).unwrap();
-    EmulatedNetwork::new(&scenario, 1, &[0, hops as usize]).unwrap()
+    EmulatedNetwork::new(&scenario, 1, &[0, hops].map(NodeId::new)).unwrap()
+}
+
+/// The address of the node of this number.
+fn address(node: u32) -> Ipv4Addr {
+    driftway_net::addresses::address(NodeId::new(node))
 }
 
 fn at(millis: u64) -> Instant {
@@ -34,7 +39,7 @@ fn encode(packet: &Packet) -> Vec<u8> {
 }
 
 /// A segment from node `from` to node `to`, 1250 bytes long: 1 ms at 10 Mbit/s.
-fn segment(from: usize, to: usize) -> Packet {
+fn segment(from: u32, to: u32) -> Packet {
     let ip = IpHeader { ecn: Ecn::Ect0, ..IpHeader::new(address(from), address(to)) };
     let segment = TcpSegment {
         source_port: 1,
@@ -115,19 +120,20 @@ fn losses_are_those_of_the_simulator() {
             order: driftway_link::DeliveryOrder::Fifo,
         },
         1,
-        0,
+        LinkId::new(0),
     );
     let mut expected = Vec::new();
     for n in 0..200_u16 {
         let packet = segment(0, 1);
         let packet = Packet { ip: IpHeader { identification: n, ..packet.ip }, ..packet };
         medium.offer(at(u64::from(n) * 2), NEAR, &encode(&packet));
-        let frame = driftway_link::Frame { id: n.into(), bytes: 1250, ecn_capable: true };
+        let frame =
+            driftway_link::Frame { id: PacketId::new(n.into()), bytes: 1250, ecn_capable: true };
         bare.enqueue(at(u64::from(n) * 2), Side::A, frame, QueuePosition::Tail);
     }
     while let Some(event) = bare.poll(at(1000)) {
         if let driftway_link::LinkEvent::Arrived { id, .. } = event {
-            expected.push(id as u16);
+            expected.push(id.number() as u16);
         }
     }
     let out = leaves(&mut medium, at(1000));
@@ -290,7 +296,7 @@ fn radios(nodes: u32, routing: &str, more: &str) -> EmulatedNetwork {
          [[flow]]\nfrom = 0\nto = 1\napplication = \"ftp\"\n"
     );
     let scenario = Scenario::parse("r.toml", &text, &[]).unwrap();
-    EmulatedNetwork::new(&scenario, 1, &[0, nodes as usize - 1]).unwrap()
+    EmulatedNetwork::new(&scenario, 1, &[0, nodes - 1].map(NodeId::new)).unwrap()
 }
 
 #[test]
@@ -387,7 +393,8 @@ fn a_kernel_needs_a_node_of_its_own() {
     for (nodes, says) in
         [(&[][..], "no node"), (&[0, 2], "no node 2"), (&[1, 1], "node 1 has two kernels")]
     {
-        let error = EmulatedNetwork::new(&scenario, 1, nodes).err().unwrap();
+        let nodes: Vec<NodeId> = nodes.iter().copied().map(NodeId::new).collect();
+        let error = EmulatedNetwork::new(&scenario, 1, &nodes).err().unwrap();
         assert!(error.to_string().contains(says), "{error}");
     }
 }

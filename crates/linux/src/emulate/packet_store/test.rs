@@ -11,23 +11,26 @@ fn at(millis: u64) -> Instant {
 #[test]
 fn a_packet_ends_once_where_no_copies_arise() {
     let mut store = PacketStore::new(false);
-    let (first, second) = (store.insert(at(0), 3, b"first"), store.insert(at(0), 4, b"second"));
+    let (first, second) = (
+        store.insert(at(0), NodeId::new(3), b"first"),
+        store.insert(at(0), NodeId::new(4), b"second"),
+    );
     let delivered = store.deliver(at(1), first).unwrap();
-    assert_eq!((delivered.from, delivered.is_first), (3, true));
+    assert_eq!((delivered.from, delivered.is_first), (NodeId::new(3), true));
     assert_eq!(delivered.bytes, b"first");
     store.give_back(delivered.bytes);
     assert_eq!(store.deliver(at(1), first), None);
     assert!(store.on_dropped(at(1), second));
     assert!(!store.on_dropped(at(1), second));
     // The slot is reused; the old number finds nothing.
-    store.insert(at(2), 3, b"third");
+    store.insert(at(2), NodeId::new(3), b"third");
     assert_eq!((store.deliver(at(2), second), store.slots.len()), (None, 2));
 }
 
 #[test]
 fn a_second_copy_is_delivered_for_a_while() {
     let mut store = PacketStore::new(true);
-    let number = store.insert(at(0), 0, b"twice");
+    let number = store.insert(at(0), NodeId::new(0), b"twice");
     assert!(store.on_dropped(at(5), number));
     for is_first in [true, false, false] {
         let copy = store.deliver(at(6), number).unwrap();
@@ -35,17 +38,17 @@ fn a_second_copy_is_delivered_for_a_while() {
         store.give_back(copy.bytes);
     }
     assert!(!store.on_dropped(at(6), number));
-    store.insert(at(10_006), 0, b"later");
+    store.insert(at(10_006), NodeId::new(0), b"later");
     assert_eq!(store.deliver(at(10_006), number), None);
 }
 
 #[test]
 fn a_packet_that_never_ends_is_discarded() {
     let mut store = PacketStore::new(true);
-    let number = store.insert(at(0), 0, b"lost");
-    store.insert(at(300_000), 0, b"");
+    let number = store.insert(at(0), NodeId::new(0), b"lost");
+    store.insert(at(300_000), NodeId::new(0), b"");
     assert!(store.slot(number).is_some());
-    store.insert(at(300_001), 0, b"");
+    store.insert(at(300_001), NodeId::new(0), b"");
     assert!(store.slot(number).is_none());
 }
 
@@ -54,7 +57,7 @@ fn the_bytes_kept_for_copies_are_limited() {
     let mut store = PacketStore::new(true);
     let large = vec![0; 65_535];
     for _ in 0..5000 {
-        let number = store.insert(at(0), 0, &large);
+        let number = store.insert(at(0), NodeId::new(0), &large);
         let copy = store.deliver(at(0), number).unwrap();
         store.give_back(copy.bytes);
     }
@@ -95,11 +98,11 @@ proptest! {
             match step {
                 Step::Insert(len) => {
                     let bytes = vec![count as u8; len.into()];
-                    let number = store.insert(now, count, &bytes);
+                    let number = store.insert(now, NodeId::from(count), &bytes);
                     // Old packets are discarded by an insertion.
                     known.retain(|_, end| end.is_none_or(|end| end >= now));
                     prop_assert!(known.insert(number, None).is_none(), "the number is in use");
-                    all.push((number, count, bytes));
+                    all.push((number, NodeId::from(count), bytes));
                 }
                 Step::Deliver(which) if !all.is_empty() => {
                     let (number, from, bytes) = &all[which % all.len()];

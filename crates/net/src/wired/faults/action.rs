@@ -1,6 +1,6 @@
 //! Actions of faults on the network.
 
-use driftway_base::{Duration, Rate};
+use driftway_base::{Duration, LinkId, NodeId, Rate};
 use driftway_link::{QueueOnPartition, Side};
 use driftway_scenario::Direction;
 
@@ -8,30 +8,30 @@ use driftway_scenario::Direction;
 #[derive(Clone, Copy, Debug)]
 pub enum FaultAction {
     /// Cuts a link, and signals that to the hosts at its ends, or not.
-    Cut { link: usize, queue: QueueOnPartition, seen: bool },
+    Cut { link: LinkId, queue: QueueOnPartition, seen: bool },
     /// Ends this fault's cut of a link, and signals that to the hosts at its ends, or not.
-    Heal { link: usize, signal_ends: bool },
+    Heal { link: LinkId, signal_ends: bool },
     /// Signals to the hosts at the ends of a link that it will be cut.
-    SignalFading { link: usize, lead: Duration },
+    SignalFading { link: LinkId, lead: Duration },
     /// Moves the next frames of a side to the front of its queue.
-    MoveToFront { link: usize, side: Side, frames: u32 },
+    MoveToFront { link: LinkId, side: Side, frames: u32 },
     /// Holds the next frames of a side back and reverses their order.
-    Reverse { link: usize, side: Side, frames: u32, max_wait: Duration },
+    Reverse { link: LinkId, side: Side, frames: u32, max_wait: Duration },
     /// Sends a packet of cross traffic of this size over a link.
-    CrossTraffic { link: usize, side: Side, bytes: u32 },
+    CrossTraffic { link: LinkId, side: Side, bytes: u32 },
     /// Changes the rate.
-    Rate { link: usize, rate: Rate },
+    Rate { link: LinkId, rate: Rate },
     /// Changes the delay.
-    Delay { link: usize, delay: driftway_link::Delay },
+    Delay { link: LinkId, delay: driftway_link::Delay },
     /// Begins or ends a flood into a side; with `marks`, all ECN-capable frames are marked
     /// meanwhile.
-    Flood { link: usize, side: Side, begins: bool, marks: bool },
+    Flood { link: LinkId, side: Side, begins: bool, marks: bool },
     /// Switches the radio of a node off, and signals that to its host, or not.
-    RadioDown { node: usize, drops_queue: bool, signals: bool },
+    RadioDown { node: NodeId, drops_queue: bool, signals: bool },
     /// Switches the radio of a node on again, and signals that to its host, or not.
-    RadioUp { node: usize, signals: bool },
+    RadioUp { node: NodeId, signals: bool },
     /// Signals to the host of a node that its radio will be switched off.
-    SignalRadioFading { node: usize, lead: Duration },
+    SignalRadioFading { node: NodeId, lead: Duration },
 }
 
 /// Returns the sending sides of a direction.

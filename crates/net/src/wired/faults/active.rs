@@ -1,7 +1,7 @@
 //! The faults at work: each one is a state machine that is woken at its next instant and returns
 //! actions.
 
-use driftway_base::Instant;
+use driftway_base::{Instant, LinkId};
 use driftway_scenario::{
     ChangeTrigger, Fault, FaultKind, PartitionSignal, ReorderMode, Reordering, Schedule,
 };
@@ -12,7 +12,7 @@ use super::congestion::CongestionFault;
 use super::fading::FadingFault;
 use super::interference::InterferenceStream;
 use super::partition::{PartitionFault, PartitionNotification};
-use super::plan::FaultPlan;
+use super::plan::{FaultPlan, link_of};
 use super::radio_down::RadioDownFault;
 
 /// An active fault.
@@ -113,7 +113,7 @@ impl ActiveFault {
             Self::Congestion(floods) => floods.fire(now, actions),
             Self::Reordering { fault, fired, .. } => {
                 *fired += 1;
-                let link = fault.hop as usize - 1;
+                let link = link_of(fault.hop);
                 for &side in sides(fault.direction) {
                     let (frames, at_most) = (fault.packets, fault.at_most());
                     actions.push(match fault.how {
@@ -135,7 +135,7 @@ impl ActiveFault {
     }
 
     /// Handles the end of a partition of `link`.
-    pub fn on_healed(&mut self, link: usize, actions: &mut Vec<FaultAction>) {
+    pub fn on_healed(&mut self, link: LinkId, actions: &mut Vec<FaultAction>) {
         if let Self::Change(changes) = self
             && changes.link == link
             && changes.fault.after == Some(ChangeTrigger::Partition)
@@ -145,7 +145,7 @@ impl ActiveFault {
     }
 
     /// Returns the signal that goes with this fault's cut of a link, while that is cut.
-    pub fn cut_signal(&self, link: usize) -> Option<PartitionSignal> {
+    pub fn cut_signal(&self, link: LinkId) -> Option<PartitionSignal> {
         match self {
             Self::Partition(cuts) => cuts.cut_signal(link),
             _ => None,
@@ -154,7 +154,7 @@ impl ActiveFault {
 
     /// Returns the notification that the router sends for a packet refused by a link that this
     /// fault has cut; `None`: this fault does not cut that link.
-    pub fn draw_notification(&mut self, link: usize) -> Option<PartitionNotification> {
+    pub fn draw_notification(&mut self, link: LinkId) -> Option<PartitionNotification> {
         match self {
             Self::Partition(cuts) => cuts.draw_notification(link),
             _ => None,
@@ -163,7 +163,7 @@ impl ActiveFault {
 
     /// Returns true if a route notification about `link` is lost where it is generated; `None`:
     /// this fault generates none about that link.
-    pub fn draw_notice_loss(&mut self, link: usize, restored: bool) -> Option<bool> {
+    pub fn draw_notice_loss(&mut self, link: LinkId, restored: bool) -> Option<bool> {
         match self {
             Self::Partition(cuts) => cuts.draw_notice_loss(link, restored),
             _ => None,

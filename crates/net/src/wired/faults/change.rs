@@ -1,15 +1,15 @@
 //! Changes of the rate and the delay of a hop.
 
-use driftway_base::{Instant, RandomStream};
+use driftway_base::{Instant, LinkId, RandomStream};
 use driftway_scenario::{BitRate, HopChange, Time};
 
 use super::action::FaultAction;
-use super::plan::FaultPlan;
+use super::plan::{FaultPlan, link_of};
 use crate::wired::link_config::link_delay;
 
 /// Changes of a hop.
 pub struct ChangeFault {
-    pub(super) link: usize,
+    pub(super) link: LinkId,
     pub(super) fault: HopChange,
     stream: RandomStream,
     rate: BitRate,
@@ -21,7 +21,7 @@ impl ChangeFault {
     pub(super) fn new(fault: &HopChange, plan: &FaultPlan<'_>, number: u64) -> Self {
         let link = plan.hop(fault.hop);
         Self {
-            link: fault.hop as usize - 1,
+            link: link_of(fault.hop),
             fault: fault.clone(),
             stream: RandomStream::new(plan.seed, "change", number),
             rate: link.rate,

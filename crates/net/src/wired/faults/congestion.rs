@@ -1,16 +1,16 @@
 //! Bursts of cross traffic through a hop.
 
-use driftway_base::{Duration, Instant};
+use driftway_base::{Duration, Instant, LinkId};
 use driftway_link::Side;
 use driftway_scenario::{BitRate, Congestion, Schedule, Time};
 
 use super::action::FaultAction;
-use super::plan::FaultPlan;
+use super::plan::{FaultPlan, link_of};
 use crate::wired::link_config::packet_bytes;
 
 /// Floods of a hop.
 pub struct CongestionFault {
-    link: usize,
+    link: LinkId,
     side: Side,
     schedule: Schedule,
     duration: Duration,
@@ -28,7 +28,7 @@ impl CongestionFault {
         let bytes = packet_bytes(fault.size);
         let Time(lasts) = fault.lasts;
         let gap = rate.transmission_time(bytes);
-        let (link, schedule) = (fault.hop as usize - 1, fault.schedule()?);
+        let (link, schedule) = (link_of(fault.hop), fault.schedule()?);
         let marks = fault.marks;
         Some(Self {
             link,

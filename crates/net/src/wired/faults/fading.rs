@@ -1,11 +1,11 @@
 //! False warnings: hosts are warned of outages that do not occur.
 
-use driftway_base::{Duration, Instant};
+use driftway_base::{Duration, Instant, NodeId};
 use driftway_scenario::{FalseWarning, Schedule, Time};
 
 use super::action::FaultAction;
 use super::outages::{Deviation, OutageKind};
-use super::plan::FaultPlan;
+use super::plan::{FaultPlan, link_of};
 
 /// False warnings of outages of a link, or of the radio of a node.
 pub struct FadingFault {
@@ -38,7 +38,7 @@ impl FadingFault {
 }
 
 fn warning(fault: &FalseWarning, lead: Duration) -> Option<FaultAction> {
-    let of_hop = |hop: u32| FaultAction::SignalFading { link: hop as usize - 1, lead };
-    let of_node = |node: u32| FaultAction::SignalRadioFading { node: node as usize, lead };
+    let of_hop = |hop: u32| FaultAction::SignalFading { link: link_of(hop), lead };
+    let of_node = |node: u32| FaultAction::SignalRadioFading { node: NodeId::new(node), lead };
     fault.hop.map(of_hop).or(fault.node.map(of_node))
 }

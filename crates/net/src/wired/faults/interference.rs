@@ -1,16 +1,16 @@
 //! Continuous cross traffic through hops.
 
-use driftway_base::{Duration, Instant, RandomStream};
+use driftway_base::{Duration, Instant, LinkId, RandomStream};
 use driftway_link::Side;
 use driftway_scenario::{Interference, InterferenceHop, Spacing, Time};
 
 use super::action::{FaultAction, sides};
-use super::plan::FaultPlan;
+use super::plan::{FaultPlan, link_of};
 use crate::wired::link_config::packet_bytes;
 
 /// A stream of cross traffic.
 pub struct InterferenceStream {
-    pub(super) link: usize,
+    pub(super) link: LinkId,
     pub(super) side: Side,
     bytes: u32,
     gap: Duration,
@@ -28,20 +28,21 @@ impl InterferenceStream {
     ) -> impl Iterator<Item = Self> {
         let Time(gap) = fault.every;
         let sides = sides(fault.direction);
-        let concerns = |link: usize, side: Side| match fault.hop {
-            InterferenceHop::Number(hop) => link == hop as usize - 1,
+        let concerns = |link: LinkId, side: Side| match fault.hop {
+            InterferenceHop::Number(hop) => link == link_of(hop),
             // liu-singh-2001 §V-E: each intermediate hop, except at the sender and the receiver.
             InterferenceHop::Intermediate => match side {
-                Side::A => link > 0,
-                Side::B => link + 1 < plan.hops.len(),
+                Side::A => link.index() > 0,
+                Side::B => link.index() + 1 < plan.hops.len(),
             },
         };
         let poisson = fault.spacing == Spacing::Poisson;
         let bytes = packet_bytes(fault.size);
         let mut all = Vec::new();
-        for link in 0..plan.hops.len() {
+        for link in plan.hops.keys() {
             for &side in sides.iter().filter(|side| concerns(link, **side)) {
-                let entity = number << 32 | (link as u64) << 1 | u64::from(side == Side::B);
+                let entity =
+                    number << 32 | u64::from(link.number()) << 1 | u64::from(side == Side::B);
                 let mut stream = RandomStream::new(plan.seed, "interference", entity);
                 // Streams of several hops start unsynchronized.
                 let next = Instant::ZERO + stream.uniform_duration(Duration::ZERO, gap);

@@ -1,12 +1,12 @@
 //! Cuts of a hop, or of random hops.
 
-use driftway_base::{Duration, Instant, Probability, RandomStream};
+use driftway_base::{Duration, Instant, LinkId, Probability, RandomStream};
 use driftway_link::QueueOnPartition;
 use driftway_scenario::{Partition, PartitionHop, PartitionQueue, PartitionSignal, Time};
 
 use super::action::FaultAction;
 use super::outages::{Deviation, OutageEvent, OutageKind, Outages, Starts, Warnings};
-use super::plan::FaultPlan;
+use super::plan::{FaultPlan, link_of};
 
 /// Cuts of a hop, or of random hops.
 pub struct PartitionFault {
@@ -15,9 +15,9 @@ pub struct PartitionFault {
     hop_stream: RandomStream,
     links: u32,
     /// The link that is cut now.
-    cut_link: Option<usize>,
+    cut_link: Option<LinkId>,
     /// Link of the next cut, if that was signalled in advance.
-    announced_link: Option<usize>,
+    announced_link: Option<LinkId>,
     loss_stream: RandomStream,
     /// For the second kind of signal, so that its losses do not shift those of the first.
     restored_loss_stream: RandomStream,
@@ -85,11 +85,11 @@ impl PartitionFault {
     }
 
     /// Returns the signal that goes with the cut of a link, while that is cut.
-    pub(super) fn cut_signal(&self, link: usize) -> Option<PartitionSignal> {
+    pub(super) fn cut_signal(&self, link: LinkId) -> Option<PartitionSignal> {
         (self.cut_link == Some(link)).then_some(self.fault.signal)
     }
 
-    pub(super) fn draw_notification(&mut self, link: usize) -> Option<PartitionNotification> {
+    pub(super) fn draw_notification(&mut self, link: LinkId) -> Option<PartitionNotification> {
         Some(match self.cut_signal(link)? {
             PartitionSignal::None | PartitionSignal::Link => PartitionNotification::Silent,
             PartitionSignal::IcmpUnreachable
@@ -102,7 +102,7 @@ impl PartitionFault {
         })
     }
 
-    pub(super) fn draw_notice_loss(&mut self, link: usize, restored: bool) -> Option<bool> {
+    pub(super) fn draw_notice_loss(&mut self, link: LinkId, restored: bool) -> Option<bool> {
         if !self.may_notify_of(link) {
             return None;
         }
@@ -110,18 +110,20 @@ impl PartitionFault {
         Some(losses.bernoulli(self.loss_probability))
     }
 
-    fn may_notify_of(&self, link: usize) -> bool {
+    fn may_notify_of(&self, link: LinkId) -> bool {
         self.fault.signal == PartitionSignal::Rfn
             && match self.fault.hop {
-                PartitionHop::Number(hop) => hop as usize - 1 == link,
-                PartitionHop::Random => link < self.links as usize,
+                PartitionHop::Number(hop) => link_of(hop) == link,
+                PartitionHop::Random => link.number() < self.links,
             }
     }
 
-    fn draw_link(&mut self) -> usize {
+    fn draw_link(&mut self) -> LinkId {
         match self.fault.hop {
-            PartitionHop::Number(hop) => hop as usize - 1,
-            PartitionHop::Random => self.hop_stream.uniform_below(u64::from(self.links)) as usize,
+            PartitionHop::Number(hop) => link_of(hop),
+            PartitionHop::Random => {
+                LinkId::new(self.hop_stream.uniform_below(self.links.into()) as u32)
+            }
         }
     }
 }

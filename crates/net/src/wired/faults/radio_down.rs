@@ -1,6 +1,6 @@
 //! Outages of the radio of a node.
 
-use driftway_base::{Instant, Probability};
+use driftway_base::{Instant, NodeId, Probability};
 use driftway_scenario::{PartitionQueue, RadioDown, RadioSignal, Schedule, Time};
 
 use super::action::FaultAction;
@@ -9,7 +9,7 @@ use super::plan::FaultPlan;
 
 /// Outages of the radio of a node.
 pub struct RadioDownFault {
-    node: usize,
+    node: NodeId,
     outages: Outages,
     drops_queue: bool,
     signals: bool,
@@ -28,7 +28,7 @@ impl RadioDownFault {
         let deviation =
             Deviation { seed: plan.seed, fault: (OutageKind::RadioDown, number), jitter };
         Self {
-            node: fault.node as usize,
+            node: NodeId::new(fault.node),
             outages: Outages::new(Starts::Scheduled(schedule), deviation, lasts, warnings),
             drops_queue: fault.queue == PartitionQueue::Drop,
             signals: fault.signal == RadioSignal::Link,

@@ -1,6 +1,6 @@
 //! The faults of a network, and the actions that are due.
 
-use driftway_base::Instant;
+use driftway_base::{Instant, LinkId};
 use driftway_scenario::FaultKind;
 use driftway_scenario::PartitionSignal;
 
@@ -29,21 +29,21 @@ impl Faults {
     }
 
     /// Returns the time of the next action of a fault.
-    pub fn next_instant(&self, number: usize) -> Option<Instant> {
-        self.active[number].next_instant()
+    pub fn next_instant(&self, number: u32) -> Option<Instant> {
+        self.active[number as usize].next_instant()
     }
 
     /// Plans the actions of a fault at this instant before those that are already planned; returns their
     /// number.
-    pub fn fire(&mut self, number: usize, now: Instant) -> usize {
-        let fault = &mut self.active[number];
+    pub fn fire(&mut self, number: u32, now: Instant) -> usize {
+        let fault = &mut self.active[number as usize];
         fault.fire(now, &mut self.new_actions);
         let kind = fault.kind();
         self.plan(kind)
     }
 
     /// Plans the actions that follow the end of a link's cut; returns their number.
-    pub fn on_healed(&mut self, link: usize) -> usize {
+    pub fn on_healed(&mut self, link: LinkId) -> usize {
         let mut planned = 0;
         for number in (0..self.active.len()).rev() {
             let fault = &mut self.active[number];
@@ -66,17 +66,17 @@ impl Faults {
     }
 
     /// Returns the signal that goes with the cut of a link.
-    pub fn cut_signal(&self, link: usize) -> Option<PartitionSignal> {
+    pub fn cut_signal(&self, link: LinkId) -> Option<PartitionSignal> {
         self.active.iter().find_map(|fault| fault.cut_signal(link))
     }
 
     /// Returns the notification that a router sends for a packet refused by a cut link.
-    pub fn draw_notification(&mut self, link: usize) -> Option<PartitionNotification> {
+    pub fn draw_notification(&mut self, link: LinkId) -> Option<PartitionNotification> {
         self.active.iter_mut().find_map(|fault| fault.draw_notification(link))
     }
 
     /// Returns true if a route notification about a link is lost where it is generated.
-    pub fn draw_notice_loss(&mut self, link: usize, restored: bool) -> bool {
+    pub fn draw_notice_loss(&mut self, link: LinkId, restored: bool) -> bool {
         let lost = |fault: &mut ActiveFault| fault.draw_notice_loss(link, restored);
         self.active.iter_mut().find_map(lost).unwrap_or(false)
     }

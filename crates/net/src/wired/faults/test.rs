@@ -1,8 +1,10 @@
 //! Faults by time line.
 
+use driftway_base::LinkId;
 use driftway_base::{Duration, Instant};
 use driftway_link::Side;
 use driftway_scenario::{Link, Network, Scenario};
+use typed_index_collections::{TiSlice, TiVec};
 
 use super::active::ActiveFault;
 use super::*;
@@ -25,7 +27,7 @@ fn faults(text: &str, seed: u64) -> Vec<ActiveFault> {
     );
     let scenario = Scenario::parse("faults.toml", &text, &[]).unwrap();
     let Network::Path(path) = &scenario.network else { panic!("the network is a path") };
-    let hops: Vec<Link> = (1..=path.hops).map(|hop| path.hop_link(hop)).collect();
+    let hops: TiVec<LinkId, Link> = (1..=path.hops).map(|hop| path.hop_link(hop)).collect();
     let duration = scenario.duration;
     active_faults(&FaultPlan { faults: &path.faults, hops: &hops, duration, seed })
 }
@@ -128,11 +130,12 @@ fn only_the_fault_that_cuts_a_link_notifies() {
     let notification = |more: &str| {
         let mut cut =
             fault("partition", &format!("hop = 2\nfirst = \"1 s\"\nlasts = \"5 s\"\n{more}"));
-        let before = cut.draw_notification(1);
+        let before = cut.draw_notification(LinkId::new(1));
         run_turns(&mut cut, 1);
-        let (during, elsewhere) = (cut.draw_notification(1), cut.draw_notification(0));
+        let (during, elsewhere) =
+            (cut.draw_notification(LinkId::new(1)), cut.draw_notification(LinkId::new(0)));
         run_turns(&mut cut, 1);
-        assert_eq!((before, elsewhere, cut.draw_notification(1)), (None, None, None));
+        assert_eq!((before, elsewhere, cut.draw_notification(LinkId::new(1))), (None, None, None));
         during
     };
     assert_eq!(notification(""), Some(PartitionNotification::HostUnreachable));
@@ -149,7 +152,8 @@ fn losses_of_rfns_and_rrns_are_independent() {
     let more = "hop = 2\nfirst = \"1 s\"\nlasts = \"5 s\"\nsignal = \"rfn\"\nsignal_loss = 0.5";
     let losses = |restored: &[bool], of: bool| {
         let mut cut = fault("partition", more);
-        let drawn = restored.iter().map(|r| (*r, cut.draw_notice_loss(1, *r).unwrap()));
+        let drawn =
+            restored.iter().map(|r| (*r, cut.draw_notice_loss(LinkId::new(1), *r).unwrap()));
         drawn.filter(|(r, _)| *r == of).map(|(_, lost)| lost).collect::<Vec<_>>()
     };
     let alone = losses(&[false; 100], false);
@@ -158,12 +162,16 @@ fn losses_of_rfns_and_rrns_are_independent() {
     assert!((30..=70).contains(&lost), "four standard deviations off: {lost}");
     assert_ne!(losses(&[true; 100], true), alone);
     // Another hop; another signal; any hop.
-    assert_eq!(fault("partition", more).draw_notice_loss(2, false), None);
+    assert_eq!(fault("partition", more).draw_notice_loss(LinkId::new(2), false), None);
     let silent = more.replace("rfn", "none");
-    assert_eq!(fault("partition", &silent).draw_notice_loss(1, false), None);
+    assert_eq!(fault("partition", &silent).draw_notice_loss(LinkId::new(1), false), None);
     let random = more.replace("hop = 2", "hop = \"random\"").replace("0.5", "1.0");
-    assert_eq!(fault("partition", &random).draw_notice_loss(3, true), Some(true));
-    assert_eq!(fault("partition", &random).draw_notice_loss(4, true), None, "on a parallel route");
+    assert_eq!(fault("partition", &random).draw_notice_loss(LinkId::new(3), true), Some(true));
+    assert_eq!(
+        fault("partition", &random).draw_notice_loss(LinkId::new(4), true),
+        None,
+        "on a parallel route"
+    );
 }
 
 #[test]
@@ -172,7 +180,9 @@ fn signals_are_lost_with_their_probability() {
     let mut cut = fault("partition", more);
     run_turns(&mut cut, 1);
     let lost = (0..10_000)
-        .filter(|_| cut.draw_notification(1) == Some(PartitionNotification::MessageLost))
+        .filter(|_| {
+            cut.draw_notification(LinkId::new(1)) == Some(PartitionNotification::MessageLost)
+        })
         .count();
     assert!((1840..=2160).contains(&lost), "four standard deviations off: {lost}");
 }
@@ -264,7 +274,7 @@ fn interference_has_one_stream_per_hop_and_direction() {
             format!("[[network.fault]]\nkind = \"interference\"\nevery = \"10 ms\"\n{more}\n");
         let streams = faults(&text, 1);
         let places = streams.iter().map(|stream| match stream {
-            ActiveFault::Interference(stream) => (stream.link, stream.side),
+            ActiveFault::Interference(stream) => (stream.link.number(), stream.side),
             _ => unreachable!("{}", stream.kind()),
         });
         places.collect::<Vec<_>>()
@@ -306,7 +316,7 @@ fn a_timed_change_happens_once() {
     let more = "hop = 2\nat = \"5 s\"\nrate = [\"1 Mbit/s\", \"2 Mbit/s\"]\ndelay = [\"10 ms\"]";
     let mut change = fault("change", more);
     let mut actions = Vec::new();
-    change.on_healed(1, &mut actions);
+    change.on_healed(LinkId::new(1), &mut actions);
     assert!(actions.is_empty(), "it is not triggered by a partition");
     expect(&run_turns(&mut change, 1), &[(5_000, "rate 1 2000000")]);
     assert_eq!(change.next_instant(), None);
@@ -320,13 +330,14 @@ fn a_change_after_partitions_picks_another_value_each_time() {
     let mut change = faults(text, 1).remove(1);
     assert_eq!(change.next_instant(), None);
     let mut actions = Vec::new();
-    change.on_healed(0, &mut actions);
+    change.on_healed(LinkId::new(0), &mut actions);
     assert!(actions.is_empty(), "another hop");
     let mut present = 1_000_000;
     let mut picked = Vec::new();
     for _ in 0..100 {
-        change.on_healed(1, &mut actions);
-        let [FaultAction::Rate { link: 1, rate }] = actions[..] else { panic!("{actions:?}") };
+        change.on_healed(LinkId::new(1), &mut actions);
+        let [FaultAction::Rate { link, rate }] = actions[..] else { panic!("{actions:?}") };
+        assert_eq!(link, LinkId::new(1));
         assert_ne!(rate.as_bps(), present);
         present = rate.as_bps();
         picked.push(present);
@@ -374,7 +385,7 @@ fn radio_fault(kind: &str, more: &str) -> ActiveFault {
     );
     let scenario = Scenario::parse("faults.toml", &text, &[]).unwrap();
     let (faults, duration) = (scenario.network.faults(), scenario.duration);
-    active_faults(&FaultPlan { faults, hops: &[], duration, seed: 1 }).remove(0)
+    active_faults(&FaultPlan { faults, hops: TiSlice::from_ref(&[]), duration, seed: 1 }).remove(0)
 }
 
 #[test]

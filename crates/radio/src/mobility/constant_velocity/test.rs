@@ -20,7 +20,7 @@ fn at(bounce: &ReflectedTrajectory, seconds: f64) -> (f64, f64) {
 }
 
 #[test]
-fn a_node_is_reflected_at_each_border() {
+fn a_station_is_reflected_at_each_border() {
     let way = bounce((80.0, 10.0), (10.0, -5.0), (100.0, 50.0));
     for (seconds, place) in [
         (0.0, (80.0, 10.0)),
@@ -39,7 +39,7 @@ fn a_node_is_reflected_at_each_border() {
 }
 
 #[test]
-fn a_node_on_a_border_or_without_speed() {
+fn a_station_on_a_border_or_without_speed() {
     assert_eq!(at(&bounce((0.0, 5.0), (-1.0, 0.0), (10.0, 10.0)), 3.0), (3.0, 5.0));
     assert_eq!(at(&bounce((10.0, 5.0), (1.0, 0.0), (10.0, 10.0)), 3.0), (7.0, 5.0));
     let mut still = bounce((1.0, 2.0), (0.0, 0.0), (10.0, 10.0));
@@ -73,8 +73,8 @@ proptest! {
 #[test]
 fn invalid_parameters_are_rejected_by_name() {
     let refused = |position, velocity, area| {
-        let node = ConstantVelocity { position, velocity };
-        Mobility::constant_velocity(&[node], area).map(|_| ()).expect_err("rejected").parameter
+        let station = ConstantVelocity { position, velocity };
+        Mobility::constant_velocity(&[station], area).map(|_| ()).expect_err("rejected").parameter
     };
     assert_eq!(refused((-1.0, 0.0), (0.0, 0.0), (10.0, 10.0)), "position");
     assert_eq!(refused((1.0, 0.0), (0.0, 0.0), (10.0, f64::INFINITY)), "area");

@@ -1,4 +1,4 @@
-use driftway_base::{Duration, Instant, RandomStream};
+use driftway_base::{Duration, Instant, RandomStream, StationId};
 
 use super::{
     InitialDistribution, RandomWaypoint, WaypointTrajectory, mean_distance, uniform_point,
@@ -13,11 +13,11 @@ const MODEL: RandomWaypoint = RandomWaypoint {
     start: InitialDistribution::SteadyState,
 };
 
-/// The leg of each of many nodes at a time (s).
+/// The leg of each of many stations at a time (s).
 fn legs(model: RandomWaypoint, seconds: u64) -> Vec<Leg> {
     let now = Instant::from_secs(seconds);
-    let walk = |node| {
-        let mut walk = WaypointTrajectory::new(model, 3, node);
+    let walk = |station| {
+        let mut walk = WaypointTrajectory::new(model, 3, station);
         loop {
             let leg = walk.next_leg();
             if leg.until > now {
@@ -25,7 +25,7 @@ fn legs(model: RandomWaypoint, seconds: u64) -> Vec<Leg> {
             }
         }
     };
-    (0..20_000).map(walk).collect()
+    (0..20_000_u32).map(StationId::new).map(walk).collect()
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
@@ -33,7 +33,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / count
 }
 
-/// Mean speed of the moving nodes (m/s).
+/// Mean speed of the moving stations (m/s).
 fn mean_speed(legs: &[Leg]) -> f64 {
     mean(legs.iter().map(Leg::speed).filter(|speed| *speed > 0.0)) * 1e9
 }
@@ -62,7 +62,7 @@ fn the_mean_distance_of_two_points() {
     assert!((sampled / mean_distance(MODEL.area) - 1.0).abs() < 0.005);
 }
 
-/// The steady state is stationary: the start does not differ from a time at which every node has
+/// The steady state is stationary: the start does not differ from a time at which every station has
 /// completed many legs.
 #[test]
 fn a_steady_state_start_is_stationary() {
@@ -110,10 +110,10 @@ fn a_residual_pause_has_its_mean() {
     assert!((left / expected - 1.0).abs() < 0.02, "{left} for {expected}");
 }
 
-/// CMU's scenarios use `pause = 900 s` in runs of 900 s for static nodes. Nodes are static if they
-/// start with a full pause.
+/// CMU's scenarios use `pause = 900 s` in runs of 900 s for static stations. Stations are static if
+/// they start with a full pause.
 #[test]
-fn nodes_with_a_pause_as_long_as_the_run_are_static_only_with_a_uniform_start() {
+fn stations_with_a_pause_as_long_as_the_run_are_static_only_with_a_uniform_start() {
     let run = Duration::from_secs(900);
     let classic = RandomWaypoint {
         area: (1500.0, 300.0),
@@ -129,7 +129,7 @@ fn nodes_with_a_pause_as_long_as_the_run_are_static_only_with_a_uniform_start() 
     let steady =
         RandomWaypoint { speed: (1.0, 19.0), start: InitialDistribution::SteadyState, ..classic };
     let first = legs(steady, 0);
-    // 900 s of pause, 84 s of movement: eleven nodes in twelve start in a pause.
+    // 900 s of pause, 84 s of movement: eleven stations in twelve start in a pause.
     let share = 900.0 / (900.0 + mean_distance(steady.area) * libm::log(19.0) / 18.0);
     assert!((0.91..0.92).contains(&share), "{share}");
     assert!((paused(&first) - share).abs() < 0.01, "{} for {share}", paused(&first));
@@ -146,7 +146,8 @@ fn nodes_with_a_pause_as_long_as_the_run_are_static_only_with_a_uniform_start() 
 #[test]
 fn legs_are_continuous_inside_the_area_and_within_the_speeds() {
     for start in [InitialDistribution::Uniform, InitialDistribution::SteadyState] {
-        let mut walk = WaypointTrajectory::new(RandomWaypoint { start, ..MODEL }, 1, 5);
+        let mut walk =
+            WaypointTrajectory::new(RandomWaypoint { start, ..MODEL }, 1, StationId::new(5));
         let mut before = walk.next_leg();
         assert_eq!(before.since, Instant::ZERO);
         for _ in 0..1000 {
@@ -170,12 +171,12 @@ fn no_pause_and_a_single_speed() {
     assert!(legs.iter().all(|leg| (leg.speed() * 1e9 - 10.0).abs() < 1e-9));
 }
 
-/// Trajectories are reproducible, and adding a node changes no other.
+/// Trajectories are reproducible, and adding a station changes no other.
 #[test]
 fn trajectories_are_reproducible() {
-    let first = |nodes| {
-        let mut mobility = Mobility::random_waypoint(&MODEL, nodes, 1).expect("a valid model");
-        (0..3).map(|_| mobility.next_leg(1).expect("a leg")).collect::<Vec<_>>()
+    let first = |stations| {
+        let mut mobility = Mobility::random_waypoint(&MODEL, stations, 1).expect("a valid model");
+        (0..3).map(|_| mobility.next_leg(StationId::new(1)).expect("a leg")).collect::<Vec<_>>()
     };
     assert_eq!(first(2), first(50));
     let legs: Vec<_> = first(2).iter().map(|leg| (leg.since.as_nanos(), leg.x, leg.y)).collect();

@@ -1,4 +1,4 @@
-use driftway_base::Instant;
+use driftway_base::{Instant, StationId};
 
 use super::parse;
 use crate::movement;
@@ -25,7 +25,7 @@ fn a_line_is_a_node_that_reaches_each_waypoint_in_time() {
         (99_000, 2, (7.0, 7.0)),
     ] {
         assert_eq!(
-            positions.position(node, Instant::from_millis(millis)),
+            positions.position(StationId::new(node), Instant::from_millis(millis)),
             place,
             "{node} at {millis}"
         );

@@ -1,4 +1,4 @@
-use driftway_base::Instant;
+use driftway_base::{Instant, StationId};
 
 use super::parse;
 use crate::{Mobility, Positions};
@@ -7,7 +7,7 @@ use crate::{Mobility, Positions};
 fn at(text: &str, seconds: f64) -> (f64, f64) {
     let movement = parse("test", text).expect("a valid file");
     let mut positions = Positions::new(Mobility::scripted(movement), 100.0);
-    positions.position(0, Instant::from_nanos((seconds * 1e9) as u64))
+    positions.position(StationId::new(0), Instant::from_nanos((seconds * 1e9) as u64))
 }
 
 fn error(text: &str) -> String {
@@ -101,8 +101,8 @@ fn statements_of_the_generators_are_accepted() {
     assert_eq!(movement.area(), Some((100.0, 120.0)));
     assert_eq!(movement.duration(), Some(driftway_base::Duration::from_secs(60)));
     let mut positions = Positions::new(Mobility::scripted(movement), 100.0);
-    assert_eq!(positions.position(1, Instant::from_millis(11_500)), (3.5, 4.0));
-    assert_eq!(positions.position(0, Instant::from_secs(15)), (4.0, 6.0));
+    assert_eq!(positions.position(StationId::new(1), Instant::from_millis(11_500)), (3.5, 4.0));
+    assert_eq!(positions.position(StationId::new(0), Instant::from_secs(15)), (4.0, 6.0));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use driftway_base::{FailedLink, Instant, Ipv4Addr};
+use driftway_base::{FailedLink, Instant, Ipv4Addr, PacketId};
 use driftway_wire::QuotedPacket;
 
 use crate::feedback::scheme::NextHop;
@@ -18,7 +18,7 @@ pub(crate) struct DestinationState {
     /// Sources to which this router has sent an RRN, and no RFN since.
     rrn_sent: Vec<Ipv4Addr>,
     /// Packets buffered for it, oldest first.
-    pub buffered: VecDeque<u32>,
+    pub buffered: VecDeque<PacketId>,
 }
 
 /// A next hop that cannot reach the destination now.

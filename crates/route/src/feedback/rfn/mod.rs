@@ -14,7 +14,9 @@ mod destination;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, Signal, SignalDetails, SignalKind};
+use driftway_base::{
+    Duration, FailedLink, Instant, Ipv4Addr, PacketId, Signal, SignalDetails, SignalKind,
+};
 use driftway_wire::{Body, IcmpMessage, Packet, QuotedPacket};
 
 use super::scheme::{
@@ -65,7 +67,7 @@ pub struct RouteFailureAgent {
     /// Sorted by address. An entry stays, empty, when its route is restored.
     destinations: Vec<DestinationState>,
     outbox: VecDeque<FeedbackOutput>,
-    released: VecDeque<u32>,
+    released: VecDeque<PacketId>,
 }
 
 impl RouteFailureAgent {
@@ -194,8 +196,8 @@ impl Scheme for RouteFailureAgent {
         let Some(known) = self.send_rfn(lost.packet) else { return UndeliverableOutcome::Dropped };
         match lost.packet_id.zip(buffer) {
             None => UndeliverableOutcome::Dropped,
-            Some((number, buffer)) if known.buffered.len() < buffer.max_packets => {
-                known.buffered.push_back(number);
+            Some((id, buffer)) if known.buffered.len() < buffer.max_packets => {
+                known.buffered.push_back(id);
                 UndeliverableOutcome::Buffered
             }
             Some(_) => UndeliverableOutcome::Overflow,
@@ -295,7 +297,7 @@ impl Scheme for RouteFailureAgent {
         self.outbox.pop_front()
     }
 
-    fn poll_released(&mut self) -> Option<u32> {
+    fn poll_released(&mut self) -> Option<PacketId> {
         self.released.pop_front()
     }
 }

@@ -1,13 +1,11 @@
-//! State of a station that every frame in range uses: receiver, carrier sense and backoff. One cache
-//! line.
+//! Access state: the part of a station that every frame in range uses, receiver, carrier sense and
+//! backoff. One cache line.
 //!
-//! The backoff is computed, not ticked: slots are counted from [`Station::slots_begin_at`], and
+//! The backoff is computed, not ticked: slots are counted from [`AccessState::slots_begin_at`], and
 //! when the medium becomes busy the elapsed ones are subtracted.
 
 use super::config::Timing;
-
-/// No frame.
-pub(super) const NONE: u32 = u32::MAX;
+use super::transmission::TransmissionId;
 
 /// Phase of a station's exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,10 +40,10 @@ pub(super) enum Suspension {
     Transmits(u64),
 }
 
-/// State of a station; all instants in nanoseconds.
+/// Channel access state of a station; all instants in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub(super) struct Station {
+pub(super) struct AccessState {
     /// Start and end of the frame (or overlapping frames) that occupies the receiver.
     pub rx_start: u64,
     pub rx_end: u64,
@@ -60,8 +58,8 @@ pub(super) struct Station {
     pub timer_at: u64,
     /// Signal strength of the frame that occupies the receiver, as a squared distance or a power.
     pub rx_signal: f32,
-    /// Transmission that occupies the receiver, if it can be decoded; else [`NONE`].
-    pub rx_transmission: u32,
+    /// Transmission that occupies the receiver, if it can be decoded.
+    pub rx_transmission: Option<TransmissionId>,
     /// Remaining slots of the backoff.
     pub slots: u16,
     pub phase: Phase,
@@ -85,7 +83,7 @@ pub(super) const DISABLED: u8 = 32;
 /// otherwise let two stations with aligned slots miss each other's first nanosecond.
 const ROUNDING_NS: u64 = 1;
 
-impl Station {
+impl AccessState {
     pub const NEW: Self = Self {
         rx_start: 0,
         rx_end: 0,
@@ -94,7 +92,7 @@ impl Station {
         tx_end: 0,
         timer_at: u64::MAX,
         rx_signal: 0.0,
-        rx_transmission: NONE,
+        rx_transmission: None,
         slots: 0,
         phase: Phase::Idle,
         flags: 0,
@@ -123,8 +121,8 @@ impl Station {
     }
 
     /// Returns whether an arrival at `at` leaves its backoff unchanged and needs no check of the
-    /// NAV of an RTS: it is enabled, and it counts no slots, or waits for the medium before the first slot, and is in
-    /// no EIFS that may end.
+    /// NAV of an RTS: it is enabled, and it counts no slots, or waits for the medium before the
+    /// first slot, and is in no EIFS that may end.
     #[inline]
     pub fn is_unaffected_by_arrival(&self, at: u64, timing: &Timing) -> bool {
         let moves = if timing.eifs_can_end { NO_BACKOFF | RX_FAILED } else { NO_BACKOFF };
@@ -192,7 +190,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn a_station_is_one_cache_line() {
-        assert_eq!((size_of::<Station>(), align_of::<Station>()), (64, 64));
+    fn a_state_is_one_cache_line() {
+        assert_eq!((size_of::<AccessState>(), align_of::<AccessState>()), (64, 64));
     }
 }

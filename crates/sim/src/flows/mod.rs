@@ -1,24 +1,25 @@
 //! Flows: the data that an application sends, the data that its peer receives, and the checks on both.
 
-use std::collections::VecDeque;
+mod delivery_resume;
+mod disconnected_time;
+mod first_transmissions;
+mod resume_delays;
+mod rto_stats;
 
-use driftway_base::{Duration, Instant, RandomStream};
+use driftway_base::{Instant, RandomStream};
 use driftway_scenario::{Application, Flow, Size, Time, Transport};
-use driftway_tcp::RttEstimator;
 use driftway_wire::Payload;
 
-use crate::delivery_resume::DeliveryResumeDelays;
 use crate::results::FlowOutcome;
+use crate::sockets::FlowEnd;
+use delivery_resume::DeliveryResumeDelays;
+use disconnected_time::DisconnectedTime;
+use first_transmissions::{Arrival, FirstTransmissions};
+use resume_delays::ResumeDelays;
+use rto_stats::RtoStats;
 
 /// The number of bytes that an unlimited transfer writes at once.
 const UNLIMITED_BYTES: u64 = 1 << 50;
-
-/// The maximum number of datagrams of a flow that are tracked at once: more than all queues on the
-/// route hold while an application sends faster than the channel carries.
-const MAX_DATAGRAMS_TRACKED: usize = 1 << 16;
-
-/// Stands in place of a datagram's send time once it has been delivered.
-const ALREADY_DELIVERED: Instant = Instant::FAR_FUTURE;
 
 /// The state of an active flow: an application and its peer.
 #[derive(Debug)]
@@ -52,12 +53,8 @@ pub struct ActiveFlow {
     pub unreachable_signals: usize,
     /// Draws random intervals, if the application has them.
     interval_random: RandomStream,
-    /// First transmissions that have not been delivered: end offset and time.
-    undelivered: VecDeque<(u64, Instant)>,
-    /// Datagrams up to this offset are no longer tracked.
-    untracked_before: u64,
-    /// One past the highest offset ever sent.
-    highest_sent: u64,
+    /// What has been sent, and when first.
+    first_transmissions: FirstTransmissions,
     /// The sender's retransmission timeout.
     pub rto_stats: RtoStats,
     /// The delay until the sender resumes after partitions.
@@ -66,99 +63,6 @@ pub struct ActiveFlow {
     pub delivery_resume_delays: DeliveryResumeDelays,
     /// The time that the sender's aid has been disconnected.
     pub disconnected_time: DisconnectedTime,
-    /// Sum over delivered payloads of the time from first transmission to delivery.
-    delay_sum: Duration,
-    delay_samples: u64,
-}
-
-/// The time from the end of a partition to the sender's next data.
-#[derive(Debug, Default)]
-pub struct ResumeDelays {
-    /// The end of a partition after which nothing has been sent yet.
-    since: Option<Instant>,
-    sum: Duration,
-    count: u64,
-}
-
-impl ResumeDelays {
-    /// Records the end of a partition.
-    pub fn on_partition_end(&mut self, now: Instant) {
-        self.since.get_or_insert(now);
-    }
-
-    /// Records the transmission of data.
-    pub fn on_sent(&mut self, now: Instant) {
-        if let Some(since) = self.since.take() {
-            self.sum = self.sum + now.since(since);
-            self.count += 1;
-        }
-    }
-
-    /// The mean delay; `None` if nothing was sent after a partition.
-    pub fn mean(&self) -> Option<Duration> {
-        (self.count > 0).then(|| self.sum.over(self.count))
-    }
-}
-
-/// The time for which an aid considers its connection disconnected.
-#[derive(Debug, Default)]
-pub struct DisconnectedTime {
-    /// The start of the present disconnection, and whether the report was false: the failed link was
-    /// in range.
-    since: Option<(Instant, bool)>,
-    total: Duration,
-    total_false: Duration,
-}
-
-impl DisconnectedTime {
-    /// Records whether the aid considers the connection disconnected; `is_false` checks the report, and
-    /// is called only when a disconnection begins.
-    pub fn update(&mut self, now: Instant, disconnected: bool, is_false: impl FnOnce() -> bool) {
-        if disconnected == self.since.is_some() {
-            return;
-        }
-        (self.total, self.total_false) = self.totals_at(now);
-        self.since = disconnected.then(|| (now, is_false()));
-    }
-
-    /// The time disconnected up to `end`, and the part of it that false reports caused.
-    pub fn totals_at(&self, end: Instant) -> (Duration, Duration) {
-        let Some((since, is_false)) = self.since else { return (self.total, self.total_false) };
-        let last = end.since(since);
-        let falsely = if is_false { self.total_false + last } else { self.total_false };
-        (self.total + last, falsely)
-    }
-}
-
-/// A sender's retransmission timeout over time. It changes only at events of its connection, so an
-/// update after each event misses no change.
-#[derive(Debug, Default)]
-pub struct RtoStats {
-    /// The longest timeout since the first round-trip sample, back-off included.
-    pub longest: Option<Duration>,
-    /// The time that it has been backed off, up to `since`.
-    backed_off: Duration,
-    /// The time since which it has been backed off.
-    since: Option<Instant>,
-}
-
-impl RtoStats {
-    /// Records the timeout after an event of the connection.
-    pub fn update(&mut self, now: Instant, rtt: &RttEstimator) {
-        if let Some(since) = self.since.take() {
-            self.backed_off = self.backed_off + now.since(since);
-        }
-        self.since = (rtt.rto() > rtt.base_rto()).then_some(now);
-        // The initial timeout is a matter of configuration, not of the path.
-        if rtt.srtt().is_some() {
-            self.longest = self.longest.max(Some(rtt.rto()));
-        }
-    }
-
-    /// The time that the timeout has been above its value without back-off, up to `end`.
-    pub fn backed_off(&self, end: Instant) -> Duration {
-        self.backed_off + self.since.map_or(Duration::ZERO, |since| end.since(since))
-    }
 }
 
 /// The description of a difference between the data delivered and the data sent.
@@ -193,30 +97,23 @@ impl ActiveFlow {
             next_write: Some(start),
             unreachable_signals: 0,
             interval_random: RandomStream::new(seed, "cbr", stream.into()),
-            undelivered: VecDeque::with_capacity(256),
-            untracked_before: 0,
-            highest_sent: 0,
+            first_transmissions: FirstTransmissions::default(),
             rto_stats: RtoStats::default(),
             resume_delays: ResumeDelays::default(),
             delivery_resume_delays: DeliveryResumeDelays::default(),
             disconnected_time: DisconnectedTime::default(),
-            delay_sum: Duration::ZERO,
-            delay_samples: 0,
         }
     }
 
-    /// Records the failure of the sender's connection, which ends the reverse direction as well. The
-    /// connection is already closed, hence `false`.
-    pub fn on_connection_failed(&mut self, now: Instant, how: FlowOutcome) -> bool {
-        if self.completed_at.is_none() {
-            self.gave_up.get_or_insert((now, how));
+    /// Records the failure of the connection at an end. What that end has not sent completely is given up; at
+    /// the sender that ends the reverse direction as well.
+    pub fn on_socket_failed(&mut self, now: Instant, end: FlowEnd, outcome: FlowOutcome) {
+        if end == FlowEnd::Sender && self.completed_at.is_none() {
+            self.gave_up.get_or_insert((now, outcome));
         }
-        self.on_reverse_failed(now, how)
-    }
-
-    /// Records the failure of the receiver's connection, which ends the reverse direction.
-    pub fn on_reverse_failed(&mut self, now: Instant, how: FlowOutcome) -> bool {
-        self.reverse.as_mut().is_some_and(|back| back.on_connection_failed(now, how))
+        if let Some(back) = &mut self.reverse {
+            back.on_socket_failed(now, FlowEnd::Sender, outcome);
+        }
     }
 
     /// Handles the end of the last of the outages that are under way.
@@ -280,16 +177,10 @@ impl ActiveFlow {
     pub fn on_sent(&mut self, now: Instant, payload: Payload) {
         self.resume_delays.on_sent(now);
         let end = payload.offset + u64::from(payload.len);
-        if end > self.highest_sent {
-            self.highest_sent = end;
-            // Datagrams that are still undelivered after this many others count as lost.
-            if self.is_udp
-                && self.undelivered.len() >= MAX_DATAGRAMS_TRACKED
-                && let Some((end, _)) = self.undelivered.pop_front()
-            {
-                self.untracked_before = end;
-            }
-            self.undelivered.push_back((end, now));
+        if self.is_udp {
+            self.first_transmissions.on_datagram_sent(now, end);
+        } else {
+            self.first_transmissions.on_sent(now, end);
         }
     }
 
@@ -312,14 +203,19 @@ impl ActiveFlow {
                 self.stream, self.delivered, self.written
             ));
         }
+        self.first_transmissions.on_delivered(now, self.delivered);
+        self.on_progress(now);
+        Ok(())
+    }
+
+    /// Handles the delivery of new data.
+    fn on_progress(&mut self, now: Instant) {
         self.delivery_resume_delays.on_delivered(now);
-        self.record_delay(now, self.delivered);
         if let Application::Transfer(Size(bytes)) = self.application
             && self.delivered == bytes
         {
             self.completed_at = Some(now);
         }
-        Ok(())
     }
 
     /// Checks a datagram that arrives. It may be late or out of order, but it must have been sent. It
@@ -341,42 +237,19 @@ impl ActiveFlow {
                 self.stream, part.offset, part.stream, self.written
             ));
         }
-        let awaited = self.undelivered.binary_search_by_key(&end, |(sent, _)| *sent);
-        let awaited = awaited.ok().and_then(|place| self.undelivered.get_mut(place));
-        let Some((_, at)) = awaited.filter(|(_, at)| *at != ALREADY_DELIVERED) else {
-            if !may_duplicate && end > self.untracked_before {
-                return Err(format!(
-                    "stream {} got the datagram up to byte {end} twice",
-                    part.stream
-                ));
+        match self.first_transmissions.on_datagram(now, end) {
+            Arrival::Repeated if !may_duplicate => {
+                Err(format!("stream {} got the datagram up to byte {end} twice", part.stream))
             }
-            self.duplicates += 1;
-            return Ok(());
-        };
-        self.delay_sum = self.delay_sum + now.since(std::mem::replace(at, ALREADY_DELIVERED));
-        self.delay_samples += 1;
-        while self.undelivered.front().is_some_and(|(_, at)| *at == ALREADY_DELIVERED) {
-            self.undelivered.pop_front();
-        }
-        self.delivered += u64::from(part.len);
-        self.delivery_resume_delays.on_delivered(now);
-        if let Application::Transfer(Size(bytes)) = self.application
-            && self.delivered == bytes
-        {
-            self.completed_at = Some(now);
-        }
-        Ok(())
-    }
-
-    /// Adds the delays of data whose first transmission ended at or before `end`.
-    fn record_delay(&mut self, now: Instant, end: u64) {
-        while let Some((reached, at)) = self.undelivered.front().copied() {
-            if reached > end {
-                break;
+            Arrival::Repeated | Arrival::Untracked => {
+                self.duplicates += 1;
+                Ok(())
             }
-            self.undelivered.pop_front();
-            self.delay_sum = self.delay_sum + now.since(at);
-            self.delay_samples += 1;
+            Arrival::First => {
+                self.delivered += u64::from(part.len);
+                self.on_progress(now);
+                Ok(())
+            }
         }
     }
 
@@ -400,14 +273,16 @@ impl ActiveFlow {
 
     /// The mean delay of delivered payloads (s).
     pub fn mean_delay(&self) -> Option<f64> {
-        (self.delay_samples > 0).then(|| self.delay_sum.as_secs_f64() / self.delay_samples as f64)
+        self.first_transmissions.mean_delay()
     }
 }
 
 #[cfg(test)]
 mod test {
     use super::*;
+    use driftway_base::Duration;
     use driftway_scenario::Cbr;
+    use first_transmissions::MAX_DATAGRAMS_TRACKED;
 
     const STREAM: u32 = 6;
 
@@ -576,28 +451,6 @@ mod test {
         assert_eq!((flow.delivered, flow.duplicates), (0, 1));
         flow.on_datagram(secs(3), part(100, 100), false).unwrap();
         assert_eq!(flow.delivered, 100);
-    }
-
-    #[test]
-    fn the_timeout_is_recorded_from_event_to_event() {
-        let seconds = Duration::from_secs;
-        let mut rtt = RttEstimator::new(seconds(3), seconds(1), seconds(64), Duration::ZERO);
-        let mut watch = RtoStats::default();
-        watch.update(secs(0), &rtt);
-        assert_eq!((watch.longest, watch.backed_off(secs(9))), (None, Duration::ZERO));
-        rtt.sample(seconds(1), 1);
-        watch.update(secs(1), &rtt);
-        // RFC 6298 §2.2: 1 + 4 × 0.5
-        assert_eq!(watch.longest, Some(seconds(3)));
-        rtt.back_off();
-        watch.update(secs(4), &rtt);
-        rtt.back_off();
-        watch.update(secs(10), &rtt);
-        assert_eq!(watch.longest, Some(seconds(12)));
-        assert_eq!(watch.backed_off(secs(15)), seconds(11));
-        rtt.sample(seconds(1), 1);
-        watch.update(secs(20), &rtt);
-        assert_eq!((watch.longest, watch.backed_off(secs(99))), (Some(seconds(12)), seconds(16)));
     }
 
     /// A retransmission does not restart the delay.

@@ -1,24 +1,25 @@
 //! The gateway that splits connections, with the flows of these.
 
-use driftway_base::{Ipv4Addr, ReceivedPower};
+use driftway_base::{FlowId, Ipv4Addr, NodeId, ReceivedPower};
 use driftway_endpoint::{Gateway, Side};
 use driftway_net::Network;
 use driftway_scenario::{Network as Kind, Scenario};
 use driftway_tcp::Stats;
+use typed_index_collections::TiVec;
 
 use crate::results::GatewayResult;
-use crate::sockets::FlowEnd;
+use crate::sockets::{FlowEnd, SocketId};
 
 /// A gateway that splits connections, and the flows of these.
 pub struct SplittingGateway {
     /// Its node.
-    pub node: usize,
+    pub node: NodeId,
     /// Its split connections.
     pub gateway: Gateway,
     /// The split flows; `None` for others.
-    pub flows: Vec<Option<SplitFlow>>,
+    pub flows: TiVec<FlowId, Option<SplitFlow>>,
     /// The flow of each connection.
-    pub flow_of: Vec<usize>,
+    pub flow_of: Vec<FlowId>,
     /// Its counters.
     pub counts: GatewayCounts,
 }
@@ -48,7 +49,7 @@ impl SplittingGateway {
     pub fn new(scenario: &Scenario, net: &Network) -> Option<Self> {
         let Kind::Mixed(mixed) = &scenario.network else { return None };
         let of = mixed.splitting_gateway()?;
-        let node = of.node as usize;
+        let node = NodeId::new(of.node);
         let gateway = Gateway::new(u32::try_from(of.buffer.0).unwrap_or(u32::MAX));
         let gateway = if net.probes_routes(node) { gateway.with_route_probing() } else { gateway };
         let split = |flow: &driftway_scenario::Flow| {
@@ -64,22 +65,21 @@ impl SplittingGateway {
         })
     }
 
-    /// Returns the bytes of an end of a flow that the gateway has accepted; `None` for a flow that is not
-    /// split.
-    pub fn accepted_bytes(&self, flow: usize, end: FlowEnd) -> Option<u64> {
-        let split = self.flows.get(flow)?.as_ref()?;
-        let side = split.side(end);
+    /// Returns the bytes of a socket that the gateway has accepted; `None` for a flow that is not split.
+    pub fn accepted_bytes(&self, id: SocketId) -> Option<u64> {
+        let split = self.flows.get(id.flow)?.as_ref()?;
+        let side = split.side(id.end);
         Some(split.connection.map_or(0, |number| self.gateway.accepted_bytes(number, side)))
     }
 
     /// Returns true if a flow is split.
-    pub fn is_split(&self, flow: usize) -> bool {
+    pub fn is_split(&self, flow: FlowId) -> bool {
         self.flows.get(flow).is_some_and(Option::is_some)
     }
 
     /// Returns the most bytes that one direction of a flow has had in the gateway's buffer; `None` for a
     /// flow that is not split.
-    pub fn longest_buffer(&self, flow: usize) -> Option<u64> {
+    pub fn longest_buffer(&self, flow: FlowId) -> Option<u64> {
         let split = self.flows.get(flow)?.as_ref()?;
         Some(split.connection.map_or(0, |number| self.gateway.longest_buffer(number)))
     }

@@ -1,27 +1,34 @@
 //! The driver of a gateway that splits connections: packets, timers and events of both legs, and the
 //! checks that take the place of the end-to-end ones.
 
-use driftway_base::{Instant, Ipv4Addr, Signal};
+use driftway_base::{FlowId, Ipv4Addr, NodeId, Signal};
 use driftway_endpoint::{Gateway, GatewayEventKind, GatewayOutcome, LegSetup, Opening, Side};
 use driftway_link::QueuePosition;
 use driftway_scenario::Network as Kind;
 use driftway_wire::Packet;
 
+use super::Hosts;
+use super::service::is_due;
+use super::splitting_gateway::{SplitFlow, SplittingGateway};
 use crate::flows::ActiveFlow;
-use crate::hosts::Hosts;
+use crate::host_timer::{HostTimer, LegId};
 use crate::results::FlowOutcome;
-use crate::sockets::{FlowEnd, first_tick, flow_port, initial_sequence, tcp_config};
-use crate::splitting_gateway::{SplitFlow, SplittingGateway};
-use crate::world::{HostClass, World};
+use crate::sockets::{FlowEnd, first_tick, flow_of_port, initial_sequence, tcp_config};
+use crate::world::World;
 
 impl Hosts<'_> {
     /// Returns the gateway that splits connections if it is this node.
-    pub fn gateway_at(&mut self, node: usize) -> Option<&mut SplittingGateway> {
+    pub(super) fn gateway_at(&mut self, node: NodeId) -> Option<&mut SplittingGateway> {
         self.gateway.as_mut().filter(|gateway| gateway.node == node)
     }
 
     /// Handles a packet of a split connection.
-    pub fn on_intercepted(&mut self, world: &mut World<'_>, from_air: bool, packet: &Packet) {
+    pub(super) fn on_intercepted(
+        &mut self,
+        world: &mut World<'_>,
+        from_air: bool,
+        packet: &Packet,
+    ) {
         let Some(of) = &mut self.gateway else { return };
         let side = if from_air { Side::Wireless } else { Side::Wired };
         match of.gateway.on_packet(world.now, side, packet) {
@@ -42,35 +49,35 @@ impl Hosts<'_> {
     fn open_connection(&mut self, world: &mut World<'_>, opening: &Opening) {
         let (scenario, seed) = (self.scenario, self.seed);
         let Some(of) = &mut self.gateway else { return };
-        let number = usize::from(opening.responder.port.wrapping_sub(flow_port(0)));
+        let Some(id) = flow_of_port(opening.responder.port) else { return };
         let (Some(flow), Some(Some(split))) =
-            (scenario.flows.get(number), of.flows.get_mut(number))
+            (scenario.flows.get(id.index()), of.flows.get_mut(id))
         else {
             return;
         };
         let Kind::Mixed(mixed) = &scenario.network else { return };
         let (Some(settings), Some(tcp)) = (mixed.splitting_gateway(), &flow.tcp) else { return };
         let setup = |side: Side| {
-            let (leg, stream) = match side {
-                Side::Wireless => (&settings.wireless, 0),
-                Side::Wired => (&settings.wired, 1),
+            let leg = match side {
+                Side::Wireless => &settings.wireless,
+                Side::Wired => &settings.wired,
             };
             let tcp = tcp_config(leg.tcp.as_ref().unwrap_or(tcp), settings.node, seed);
-            let iss = initial_sequence(seed, "gateway-sequence", number as u32 * 2 + stream);
+            let iss = initial_sequence(seed, "gateway-sequence", LegId { flow: id, side }.number());
             LegSetup { tcp, iss, aid: leg.aid.build(first_tick(&tcp)) }
         };
         let (wireless, wired) = (setup(Side::Wireless), setup(Side::Wired));
         let connection = of.gateway.open(world.now, opening, wireless, wired);
         split.connection = Some(connection);
         if connection == of.flow_of.len() {
-            of.flow_of.push(number);
+            of.flow_of.push(id);
         }
         of.counts.opened += 1;
         self.serve_connection(world, connection);
     }
 
     /// Passes a signal of the gateway's node to the legs that it concerns.
-    pub fn signal_gateway(&mut self, world: &mut World<'_>, signal: &Signal) {
+    pub(super) fn signal_gateway(&mut self, world: &mut World<'_>, signal: &Signal) {
         if let Some(of) = &mut self.gateway {
             of.gateway.on_signal(world.now, signal);
             self.serve_connections_to(world, signal.details.destination);
@@ -88,27 +95,33 @@ impl Hosts<'_> {
         }
     }
 
-    /// Handles the timer of a leg; legs are numbered by flow and side: 2 × flow for the wireless leg, and
-    /// 2 × flow + 1 for the wired one.
-    pub fn on_leg_timer(&mut self, world: &mut World<'_>, class: HostClass, leg: usize) {
-        let Some(of) = &mut self.gateway else { return };
-        let Some(Some(SplitFlow { connection: Some(number), .. })) = of.flows.get(leg / 2) else {
-            return;
-        };
-        let number = *number;
-        let side = if leg.is_multiple_of(2) { Side::Wireless } else { Side::Wired };
-        let due = |at: Option<Instant>| at.is_some_and(|at| at <= world.now);
-        if class == HostClass::Aid && due(of.gateway.next_aid_timeout(number, side)) {
-            of.gateway.on_aid_timeout(world.now, number, side);
-        } else if class == HostClass::Tcp && due(of.gateway.next_tcp_timeout(number, side)) {
-            of.gateway.on_tcp_timeout(world.now, number, side);
+    /// Handles the timer of a leg's aid.
+    pub(super) fn on_leg_aid_timer(&mut self, world: &mut World<'_>, LegId { flow, side }: LegId) {
+        let Some((number, gateway)) = self.split_connection(flow) else { return };
+        if is_due(gateway.next_aid_timeout(number, side), world.now) {
+            gateway.on_aid_timeout(world.now, number, side);
         }
         self.serve_connection(world, number);
     }
 
+    /// Handles the timer of a leg's TCP.
+    pub(super) fn on_leg_tcp_timer(&mut self, world: &mut World<'_>, LegId { flow, side }: LegId) {
+        let Some((number, gateway)) = self.split_connection(flow) else { return };
+        if is_due(gateway.next_tcp_timeout(number, side), world.now) {
+            gateway.on_tcp_timeout(world.now, number, side);
+        }
+        self.serve_connection(world, number);
+    }
+
+    /// Returns the split connection of a flow, and the gateway.
+    fn split_connection(&mut self, flow: FlowId) -> Option<(usize, &mut Gateway)> {
+        let of = self.gateway.as_mut()?;
+        let connection = of.flows.get(flow)?.as_ref()?.connection?;
+        Some((connection, &mut of.gateway))
+    }
+
     /// Handles whatever a split connection has to do: events, packets, timers.
     fn serve_connection(&mut self, world: &mut World<'_>, number: usize) {
-        let sockets = self.sockets.len();
         let Some(of) = &mut self.gateway else { return };
         let (node, gateway) = (of.node, &mut of.gateway);
         let Some(flow) = of.flow_of.get(number).copied() else { return };
@@ -136,18 +149,17 @@ impl Hosts<'_> {
             };
             of.counts.failed += 1;
             // The sender may have everything acknowledged, so that it cannot notice.
-            self.flows[flow].on_connection_failed(world.now, how);
+            self.flows[flow].on_socket_failed(world.now, FlowEnd::Sender, how);
         }
         if let Some(Some(split)) = of.flows.get(flow) {
             world.check_stream(check_legs(split, gateway, number, &self.flows[flow]));
         }
-        for (n, side) in Side::BOTH.into_iter().enumerate() {
-            let entity = sockets + 2 * flow + n;
+        for side in Side::BOTH {
             if let Some(at) = gateway.next_aid_timeout(number, side) {
-                world.schedule(HostClass::Aid, entity, at);
+                world.schedule(HostTimer::LegAid(LegId { flow, side }), at);
             }
             if let Some(at) = gateway.next_tcp_timeout(number, side) {
-                world.schedule(HostClass::Tcp, entity, at);
+                world.schedule(HostTimer::LegTcp(LegId { flow, side }), at);
             }
         }
         let probe = gateway.poll_route_probe(number);

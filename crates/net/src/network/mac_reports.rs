@@ -1,0 +1,145 @@
+//! Reports of MAC layers: packets that were received, overheard, sent, or not sent.
+
+use driftway_base::{AirId, NodeId, PacketId, RadioId, StationId};
+use driftway_radio::MacReport;
+use driftway_route::feedback::Scheme;
+
+use super::relay::is_network_message;
+use super::task::Task;
+use super::{Air, Network};
+use crate::addresses::address;
+use crate::digest::RECEIVED;
+use crate::event::Event;
+use crate::frame_body::FrameBody;
+use crate::interface::{Interface, Outcome, Place};
+
+impl Network {
+    /// Handles the reports of an air's MAC layer.
+    pub(super) fn handle_reports(&mut self, id: AirId) {
+        let air = &mut self.medium.airs[id];
+        let mut reports = std::mem::take(&mut air.reports);
+        let mut handled = std::mem::take(&mut air.reports_handled);
+        let pending = self.work.tasks.len();
+        while let Some(report) = reports.get(handled) {
+            handled += 1;
+            self.handle_report(id, report);
+            if self.work.has_work_above(pending) {
+                self.work.tasks.insert(pending, Task::Reports { air: id });
+                let air = &mut self.medium.airs[id];
+                (air.reports, air.reports_handled) = (reports, handled);
+                return;
+            }
+        }
+        reports.clear();
+        self.medium.airs[id].reports = reports;
+        self.schedule_air(id);
+    }
+
+    #[inline]
+    fn handle_report(&mut self, air: AirId, report: &MacReport) {
+        let Air { radios, nodes, .. } = &self.medium.airs[air];
+        let radio = |station: StationId| radios[station];
+        let node = |station: StationId| nodes[station];
+        match *report {
+            MacReport::Received { station: at, from, id, .. } => {
+                let (radio, from) = (radio(at), node(from));
+                self.on_received(radio, from, id);
+            }
+            MacReport::Overheard { station: at, from, to, id, .. } => {
+                let (at, from, to) = (node(at), node(from), node(to));
+                self.on_neighbour_heard(at, from);
+                if self.work.outputs.is_empty() {
+                    return self.overhear(at, from, to, id);
+                }
+                self.work.tasks.push(Task::Overhear { node: at, from, to, id });
+            }
+            MacReport::Sent { station: at, id, to, .. } => {
+                let (radio, to) = (radio(at), to.map(node));
+                self.on_frame_sent(radio, to);
+                if self.work.outputs.is_empty() {
+                    return self.end_sent(radio, id);
+                }
+                self.work.tasks.push(Task::EndSent { radio, id });
+            }
+            MacReport::Failed { station: at, id, to, reason, .. } => {
+                let (radio, to) = (radio(at), node(to));
+                if !self.retry_link(radio, id, to) {
+                    self.on_link_failure(radio, id, to, Some(reason));
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn on_received(&mut self, radio: RadioId, from: NodeId, id: PacketId) {
+        let node = self.medium.radios[radio].node;
+        if self.nodes[node].radios.len() > 1 {
+            self.medium.on_heard(self.now, radio, from);
+        }
+        let Some(body) = self.packets.body(id) else { return };
+        self.digest.add_body(self.now, node.number(), RECEIVED, body);
+        if self.recorder.records_all() {
+            let (body, interface) = (*body, Interface::Radio(radio));
+            self.recorder.record(|| Event::Received { node, interface, from, body });
+        }
+        self.on_neighbour_heard(node, from);
+        if self.work.outputs.is_empty() {
+            return self.accept(radio, from, id);
+        }
+        self.work.tasks.push(Task::Accept { radio, from, id });
+    }
+
+    /// Passes a received packet to ARP, or to feedback and routing.
+    pub(super) fn accept(&mut self, radio: RadioId, from: NodeId, id: PacketId) {
+        let node = self.medium.radios[radio].node;
+        let packet = match self.packets.body(id) {
+            Some(FrameBody::Ip(packet)) => packet,
+            Some(FrameBody::Arp(message)) => {
+                let message = *message;
+                return self.receive_arp(radio, &message);
+            }
+            None => return,
+        };
+        let (is_control, is_message) = (packet.is_control(), is_network_message(packet));
+        if !is_control {
+            self.packets.create();
+        }
+        if !is_message {
+            return self.route_received(node, from, id);
+        }
+        if let Some(packet) = self.packets.get(id) {
+            self.nodes[node].feedback.on_message(self.now, packet);
+        }
+        self.work.tasks.push(Task::Route { node, from, id });
+        self.drain_feedback(node);
+    }
+
+    #[inline]
+    pub(super) fn route_received(&mut self, node: NodeId, from: NodeId, id: PacketId) {
+        let Some(packet) = self.packets.get(id) else { return };
+        if let Some(routing) = &mut self.nodes[node].routing {
+            routing.on_packet(self.now, address(from), *packet);
+            self.work.mark_ready(node);
+        }
+    }
+
+    #[inline]
+    pub(super) fn overhear(&mut self, node: NodeId, from: NodeId, to: NodeId, id: PacketId) {
+        let Some(packet) = self.packets.get(id) else { return };
+        let (from, to) = (address(from), address(to));
+        if let Some(routing) = &mut self.nodes[node].routing
+            && routing.on_overheard(self.now, from, to, packet)
+        {
+            self.work.mark_ready(node);
+        }
+    }
+
+    /// Ends a packet that the MAC layer has sent, and sends the next.
+    pub(super) fn end_sent(&mut self, radio: RadioId, id: PacketId) {
+        let at = Place::Interface(Interface::Radio(radio), None);
+        if let Some(packet) = self.end(at, id, Outcome::PassedOn) {
+            self.counters.hops.count(&packet);
+        }
+        self.transmit_next(radio);
+    }
+}
