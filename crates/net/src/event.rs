@@ -158,7 +158,7 @@ pub enum Event {
         to: Option<NodeId>,
         /// The frame, with the numbers of stations.
         frame: FrameRecord,
-        /// What a data frame carries.
+        /// The body of a data frame.
         body: Option<FrameBody>,
     },
 }

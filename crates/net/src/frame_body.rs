@@ -1,8 +1,8 @@
-//! What a frame carries.
+//! The body of a frame.
 
 use driftway_wire::{ARP_LEN, ArpMessage, RoutedPacket};
 
-/// What a frame carries: a packet of IP, or a message of ARP.
+/// The body of a frame: a packet of IP, or a message of ARP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "packets move by value, and nothing is allocated")]
 pub enum FrameBody {
@@ -21,8 +21,8 @@ impl FrameBody {
         }
     }
 
-    /// Returns the length (bytes).
-    pub fn len(&self) -> u32 {
+    /// Returns the size (bytes).
+    pub fn bytes(&self) -> u32 {
         match self {
             Self::Ip(packet) => packet.len(),
             Self::Arp(_) => ARP_LEN,

@@ -21,6 +21,7 @@ pub mod columns;
 mod error;
 mod fault_injection;
 mod fingerprint;
+mod flow_context;
 mod flows;
 mod host_timer;
 mod hosts;

@@ -1,10 +1,11 @@
 //! Observers of a run: trace, event log and capture.
 
-use driftway_base::{FlowId, Instant, NodeId};
+use driftway_base::Instant;
 use driftway_scenario::FaultKind;
 use driftway_wire::Payload;
 
 use crate::capture::Capture;
+use crate::flow_context::FlowContext;
 use crate::log::{Entry, Event, EventLog, Layer};
 use crate::trace::{SentSegment, Trace};
 
@@ -22,29 +23,6 @@ pub struct Observers<'a> {
 impl<'a> From<Option<&'a mut Trace>> for Observers<'a> {
     fn from(trace: Option<&'a mut Trace>) -> Self {
         Self { trace, ..Self::default() }
-    }
-}
-
-/// Time and place of an event of a flow.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowContext {
-    /// The time.
-    pub now: Instant,
-    /// The node.
-    pub node: NodeId,
-    /// The flow.
-    pub flow: FlowId,
-}
-
-impl FlowContext {
-    fn entry(self, event: Event) -> Entry {
-        self.entry_of(Layer::Tcp, event)
-    }
-
-    /// Creates the entry of an event of the flow.
-    pub fn entry_of(self, layer: Layer, event: Event) -> Entry {
-        let entry = Entry::new(self.now, self.node.number(), layer, event);
-        Entry { flow: Some(self.flow.number()), ..entry }
     }
 }
 
@@ -72,7 +50,7 @@ impl Observers<'_> {
                 cwnd_bytes: Some(segment.cwnd),
                 ssthresh_bytes: Some(segment.ssthresh),
                 rto_s: segment.rto,
-                ..at.entry(event)
+                ..Entry::of_flow(at, Layer::Tcp, event)
             });
         }
     }
@@ -90,7 +68,7 @@ impl Observers<'_> {
     fn datagram(&mut self, at: FlowContext, event: Event, payload: Payload) {
         if let Some(log) = &mut self.log {
             let (bytes, offset_bytes) = (Some(payload.len), Some(payload.offset));
-            log.record(Entry { bytes, offset_bytes, ..at.entry_of(Layer::Udp, event) });
+            log.record(Entry { bytes, offset_bytes, ..Entry::of_flow(at, Layer::Udp, event) });
         }
     }
 
@@ -100,7 +78,10 @@ impl Observers<'_> {
             trace.flow(at.flow.index()).acked(at.now, offset);
         }
         if let Some(log) = &mut self.log {
-            log.record(Entry { offset_bytes: Some(offset), ..at.entry(Event::Acked) });
+            log.record(Entry {
+                offset_bytes: Some(offset),
+                ..Entry::of_flow(at, Layer::Tcp, Event::Acked)
+            });
         }
     }
 
@@ -110,7 +91,10 @@ impl Observers<'_> {
             trace.flow(at.flow.index()).delivered(at.now, offset);
         }
         if let Some(log) = &mut self.log {
-            log.record(Entry { offset_bytes: Some(offset), ..at.entry(Event::Delivered) });
+            log.record(Entry {
+                offset_bytes: Some(offset),
+                ..Entry::of_flow(at, Layer::Tcp, Event::Delivered)
+            });
         }
     }
 
@@ -120,7 +104,7 @@ impl Observers<'_> {
             trace.flow(at.flow.index()).timeout(at.now);
         }
         if let Some(log) = &mut self.log {
-            log.record(at.entry(Event::Timeout));
+            log.record(Entry::of_flow(at, Layer::Tcp, Event::Timeout));
         }
     }
 
@@ -130,7 +114,7 @@ impl Observers<'_> {
             trace.flow(at.flow.index()).fast_retransmit(at.now);
         }
         if let Some(log) = &mut self.log {
-            log.record(at.entry(Event::FastRetransmit));
+            log.record(Entry::of_flow(at, Layer::Tcp, Event::FastRetransmit));
         }
     }
 
@@ -140,7 +124,7 @@ impl Observers<'_> {
             trace.flow(at.flow.index()).unreachable(at.now);
         }
         if let Some(log) = &mut self.log {
-            log.record(at.entry(Event::Unreachable));
+            log.record(Entry::of_flow(at, Layer::Tcp, Event::Unreachable));
         }
     }
 

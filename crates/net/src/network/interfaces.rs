@@ -186,5 +186,5 @@ fn queue_item(body: &FrameBody, id: PacketId, next_hop: Option<NodeId>) -> Queue
         Some(Body::Tcp(_) | Body::Udp(_) | Body::Icmp(_)) | None => PacketClass::Other,
     };
     let ecn_capable = body.packet().is_some_and(|routed| routed.packet.ip.ecn.is_capable());
-    QueuedPacket { id, bytes: body.len(), ecn_capable, next_hop, class }
+    QueuedPacket { id, bytes: body.bytes(), ecn_capable, next_hop, class }
 }

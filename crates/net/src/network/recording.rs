@@ -128,7 +128,7 @@ impl Network {
         }
     }
 
-    /// Returns what a data frame carries.
+    /// Returns the body of a data frame.
     fn body_of(&mut self, air: AirId, frame: &FrameRecord) -> Option<FrameBody> {
         let radio = self.medium.airs[air].radios[frame.from];
         let accepted = &mut self.medium.radios[radio].accepted;

@@ -53,7 +53,7 @@ pub struct ActiveFlow {
     pub unreachable_signals: usize,
     /// Draws random intervals, if the application has them.
     interval_random: RandomStream,
-    /// What has been sent, and when first.
+    /// The first transmissions of what has been sent.
     first_transmissions: FirstTransmissions,
     /// The sender's retransmission timeout.
     pub rto_stats: RtoStats,

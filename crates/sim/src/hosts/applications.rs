@@ -9,8 +9,8 @@ use driftway_wire::{Body, Payload, UdpDatagram};
 
 use super::Hosts;
 use crate::fault_injection::FaultEffect;
+use crate::flow_context::FlowContext;
 use crate::host_timer::HostTimer;
-use crate::observers::FlowContext;
 use crate::sockets::{self, SocketId};
 use crate::world::World;
 

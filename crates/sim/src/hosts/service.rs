@@ -6,8 +6,8 @@ use driftway_tcp::Event as TcpEvent;
 
 use super::{Hosts, OpenSocket};
 use crate::fault_injection::FaultEffect;
+use crate::flow_context::FlowContext;
 use crate::host_timer::HostTimer;
-use crate::observers::FlowContext;
 use crate::results::FlowOutcome;
 use crate::sockets::{FlowEnd, SocketId};
 use crate::world::World;

@@ -7,8 +7,8 @@ use driftway_net::addresses::{address, node_at};
 use driftway_scenario::Time;
 
 use super::Hosts;
+use crate::flow_context::FlowContext;
 use crate::host_timer::HostTimer;
-use crate::observers::FlowContext;
 use crate::sockets::SocketId;
 use crate::world::World;
 

@@ -1,10 +1,10 @@
-//! What is recorded of a sender: its segments, and the state of its aid.
+//! Records of a sender: its segments, and the state of its aid.
 
 use driftway_base::Known;
 use driftway_tcp::{Connection, Transmit};
 
 use super::{Hosts, OpenSocket};
-use crate::observers::FlowContext;
+use crate::flow_context::FlowContext;
 use crate::trace::SentSegment;
 use crate::world::World;
 

@@ -11,6 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::{optional_seconds, seconds};
+use crate::flow_context::FlowContext;
 use crate::sockets::flow_of;
 use driftway_net::FrameBody;
 use driftway_net::addresses::node_of;
@@ -183,6 +184,12 @@ impl Entry {
         }
     }
 
+    /// Creates the entry of an event of a flow.
+    pub(crate) fn of_flow(at: FlowContext, layer: Layer, event: Event) -> Self {
+        let entry = Self::new(at.now, at.node.number(), layer, event);
+        Self { flow: Some(at.flow.number()), ..entry }
+    }
+
     /// Adds a reason.
     #[must_use]
     pub fn with_reason(self, reason: &'static str) -> Self {
@@ -198,7 +205,7 @@ impl Entry {
                 kind: "arp".into(),
                 source: node_of(message.sender).map(NodeId::number),
                 destination: node_of(message.target).map(NodeId::number),
-                bytes: Some(body.len()),
+                bytes: Some(body.bytes()),
                 ..self
             },
         }

@@ -14,7 +14,7 @@ use std::io::{self, Read, Write};
 
 use driftway_base::{Duration, Instant};
 
-use crate::observers::FlowContext;
+use crate::flow_context::FlowContext;
 
 pub use entry::{Entry, Event, IpPacketId, Layer, packet_kind};
 pub use events::{COMMON_COLUMNS, EVENTS, EventInfo, PACKET_COLUMNS, Reasons, columns};
@@ -114,7 +114,7 @@ impl EventLog {
             self.aid_states.resize(index + 1, "");
         }
         if std::mem::replace(&mut self.aid_states[index], state) != state {
-            self.record(at.entry_of(Layer::Aid, Event::State).with_reason(state));
+            self.record(Entry::of_flow(at, Layer::Aid, Event::State).with_reason(state));
         }
     }
 
