@@ -137,44 +137,68 @@ impl Dcf {
         access.slots = 0;
         access.clear(NO_BACKOFF | COMMITTED);
         let state = &self.transmit_states[station];
-        let Some(packet) = state.packet else { return };
-        let Some(to) = packet.to else {
-            access.phase = Phase::Broadcast;
-            let airtime = state.airtime;
-            let (bytes, rate) = (state.bytes, self.config.basic_rate);
-            let kind = FrameKind::Data;
-            self.transmit(
-                now,
-                FrameToSend { kind, from: station, to: None, bytes, rate, airtime, duration: 0 },
-            );
-            return;
-        };
-        if !state.uses_rts {
-            self.send_data(now, station, to);
-            return;
+        match state.packet {
+            Some(OutgoingPacket { to: Some(to), .. }) if state.uses_rts => {
+                self.send_rts(now, station, to);
+            }
+            Some(OutgoingPacket { to: Some(to), .. }) => self.send_data(now, station, to),
+            Some(OutgoingPacket { to: None, .. }) => self.send_broadcast(now, station),
+            None => {}
         }
-        access.phase = Phase::AwaitCts;
-        let duration = self.duration_field_us(self.timing.nav_around_data + state.airtime);
-        let airtime = self.timing.rts;
-        let (kind, bytes, rate) = (FrameKind::Rts, RTS_BYTES, self.config.basic_rate);
-        let end = self.transmit(
-            now,
-            FrameToSend { kind, from: station, to: Some(to), bytes, rate, airtime, duration },
-        );
+    }
+
+    fn send_rts(&mut self, now: u64, station: StationId, to: StationId) {
+        self.access_states[station].phase = Phase::AwaitCts;
+        let airtime = self.transmit_states[station].airtime;
+        let duration = self.duration_field_us(self.timing.nav_around_data + airtime);
+        let rts = (FrameKind::Rts, RTS_BYTES, self.timing.rts);
+        let end = self.send_control(now, station, to, rts, duration);
         self.await_response(station, end + self.timing.cts_timeout);
     }
 
     fn send_data(&mut self, now: u64, station: StationId, to: StationId) {
         self.access_states[station].phase = Phase::AwaitAck;
-        let state = &self.transmit_states[station];
         let duration = self.duration_field_us(self.timing.sifs + self.timing.ack);
-        let (kind, bytes, rate) = (FrameKind::Data, state.bytes, self.config.data_rate);
-        let airtime = state.airtime;
-        let end = self.transmit(
-            now,
-            FrameToSend { kind, from: station, to: Some(to), bytes, rate, airtime, duration },
-        );
+        let state = &self.transmit_states[station];
+        let frame = FrameToSend {
+            kind: FrameKind::Data,
+            from: station,
+            to: Some(to),
+            bytes: state.bytes,
+            rate: self.config.data_rate,
+            airtime: state.airtime,
+            duration,
+        };
+        let end = self.transmit(now, frame);
         self.await_response(station, end + self.timing.ack_timeout);
+    }
+
+    fn send_broadcast(&mut self, now: u64, station: StationId) {
+        self.access_states[station].phase = Phase::Broadcast;
+        let state = &self.transmit_states[station];
+        let frame = FrameToSend {
+            kind: FrameKind::Data,
+            from: station,
+            to: None,
+            bytes: state.bytes,
+            rate: self.config.basic_rate,
+            airtime: state.airtime,
+            duration: 0,
+        };
+        self.transmit(now, frame);
+    }
+
+    /// Sends a control frame of this kind, size and airtime; returns the end of its transmission.
+    fn send_control(
+        &mut self,
+        now: u64,
+        from: StationId,
+        to: StationId,
+        (kind, bytes, airtime): (FrameKind, u32, u64),
+        duration: u32,
+    ) -> u64 {
+        let rate = self.config.basic_rate;
+        self.transmit(now, FrameToSend { kind, from, to: Some(to), bytes, rate, airtime, duration })
     }
 
     /// Waits for a response until `deadline`.
@@ -186,67 +210,51 @@ impl Dcf {
     /// Sends the pending response after a SIFS.
     pub(super) fn on_response_due(&mut self, now: u64, station: StationId) {
         let state = &mut self.transmit_states[station];
-        let owed = core::mem::replace(&mut state.pending_response, PendingResponse::None);
-        let rate = self.config.basic_rate;
         let sends = self.access_states[station].tx_end > now;
-        match owed {
+        match core::mem::replace(&mut state.pending_response, PendingResponse::None) {
             // The station began to transmit within the SIFS, before the end of the frame that it
             // would answer.
             PendingResponse::Ack { .. } | PendingResponse::Cts { .. } if sends => {}
             PendingResponse::None => {}
             PendingResponse::Ack { to } => {
-                let (kind, bytes, airtime) = (FrameKind::Ack, ACK_BYTES, self.timing.ack);
-                self.transmit(
-                    now,
-                    FrameToSend {
-                        kind,
-                        from: station,
-                        to: Some(to),
-                        bytes,
-                        rate,
-                        airtime,
-                        duration: 0,
-                    },
-                );
+                let ack = (FrameKind::Ack, ACK_BYTES, self.timing.ack);
+                self.send_control(now, station, to, ack, 0);
             }
-            PendingResponse::Cts { to, duration } => {
-                let access = &self.access_states[station];
-                if self.config.cts_needs_idle && access.is_busy(now, &self.timing) {
-                    state.counters.cts_refused += 1;
-                    return;
-                }
-                let (kind, bytes, airtime) = (FrameKind::Cts, CTS_BYTES, self.timing.cts);
-                let end = self.transmit(
-                    now,
-                    FrameToSend {
-                        kind,
-                        from: station,
-                        to: Some(to),
-                        bytes,
-                        rate,
-                        airtime,
-                        duration,
-                    },
-                );
-                if self.config.cts_holds_backoff {
-                    let access = &mut self.access_states[station];
-                    let wait = u64::from(duration) * 1_000;
-                    access.busy_until = end + wait.saturating_sub(self.timing.nav_after_data);
-                }
-            }
-            PendingResponse::Data => {
-                let Some(to) = state.packet.and_then(|packet| packet.to) else { return };
-                let access = &mut self.access_states[station];
-                if sends || self.config.data_needs_idle && access.is_busy(now, &self.timing) {
-                    state.counters.data_held_back += 1;
-                    state.double_contention_window(&self.config);
-                    access.busy_until = access.busy_until.max(now);
-                    self.start_backoff(station);
-                    return;
-                }
-                self.send_data(now, station, to);
-            }
+            PendingResponse::Cts { to, duration } => self.send_cts(now, station, to, duration),
+            PendingResponse::Data => self.continue_with_data(now, station, sends),
         }
+    }
+
+    /// Sends a CTS, unless it needs an idle medium.
+    fn send_cts(&mut self, now: u64, station: StationId, to: StationId, duration: u32) {
+        let access = &self.access_states[station];
+        if self.config.cts_needs_idle && access.is_busy(now, &self.timing) {
+            self.transmit_states[station].counters.cts_refused += 1;
+            return;
+        }
+        let cts = (FrameKind::Cts, CTS_BYTES, self.timing.cts);
+        let end = self.send_control(now, station, to, cts, duration);
+        if self.config.cts_holds_backoff {
+            let wait = u64::from(duration) * 1_000;
+            self.access_states[station].busy_until =
+                end + wait.saturating_sub(self.timing.nav_after_data);
+        }
+    }
+
+    /// Sends data after a CTS, or holds it back: because the station `sends` another frame, or if
+    /// data needs an idle medium.
+    fn continue_with_data(&mut self, now: u64, station: StationId, sends: bool) {
+        let state = &mut self.transmit_states[station];
+        let Some(to) = state.packet.and_then(|packet| packet.to) else { return };
+        let access = &mut self.access_states[station];
+        if sends || self.config.data_needs_idle && access.is_busy(now, &self.timing) {
+            state.counters.data_held_back += 1;
+            state.double_contention_window(&self.config);
+            access.busy_until = access.busy_until.max(now);
+            self.start_backoff(station);
+            return;
+        }
+        self.send_data(now, station, to);
     }
 
     /// Completes a frame at all stations within decoding range.
@@ -288,16 +296,15 @@ impl Dcf {
         reports: &mut Vec<MacReport>,
     ) -> ReceptionOutcome {
         let station = receiver.station;
-        let mine = transmission.to.is_none_or(|to| to == station);
         let counters = &mut self.transmit_states[station].counters;
         match receiver.state {
             ReceptionState::Decodable => {}
             ReceptionState::Collided => {
-                counters.collisions += u64::from(mine);
+                counters.collisions += u64::from(transmission.is_for(station));
                 return ReceptionOutcome::Collided;
             }
             ReceptionState::Transmitting => {
-                counters.missed_while_transmitting += u64::from(mine);
+                counters.missed_while_transmitting += u64::from(transmission.is_for(station));
                 return ReceptionOutcome::Transmitting;
             }
             ReceptionState::Disabled => return ReceptionOutcome::OutOfRange,
@@ -307,22 +314,16 @@ impl Dcf {
         if access.rx_transmission == Some(number) {
             access.rx_transmission = None;
         }
-        if self.has_frame_errors || transmission.is_cut {
-            let state = &mut self.transmit_states[station];
-            if transmission.is_cut || state.error_stream.bernoulli(self.config.frame_error) {
-                state.counters.errors += u64::from(mine);
-                // Another frame may have arrived within the last microsecond.
-                if access.rx_end == at {
-                    access.set(RX_FAILED);
-                }
-                return ReceptionOutcome::Damaged;
-            }
+        if (self.has_frame_errors || transmission.is_cut)
+            && self.draw_error(at, station, transmission)
+        {
+            return ReceptionOutcome::Damaged;
         }
         if transmission.to == Some(station) {
             return self.on_addressed_frame(at, station, transmission, reports);
         }
         if self.config.response_timeout == ResponseTimeout::Preamble
-            && matches!(access.phase, Phase::AwaitCts | Phase::AwaitAck)
+            && matches!(self.access_states[station].phase, Phase::AwaitCts | Phase::AwaitAck)
         {
             self.attempt_failed(at, station, reports);
         }
@@ -333,6 +334,21 @@ impl Dcf {
             self.report_data(at, station, transmission, reports);
         }
         ReceptionOutcome::Received
+    }
+
+    /// Draws whether a frame has an error at a station, and counts it; one that is cut has.
+    fn draw_error(&mut self, at: u64, station: StationId, transmission: &Transmission) -> bool {
+        let state = &mut self.transmit_states[station];
+        if !transmission.is_cut && !state.error_stream.bernoulli(self.config.frame_error) {
+            return false;
+        }
+        state.counters.errors += u64::from(transmission.is_for(station));
+        // Another frame may have arrived within the last microsecond.
+        let access = &mut self.access_states[station];
+        if access.rx_end == at {
+            access.set(RX_FAILED);
+        }
+        true
     }
 
     /// Sets the NAV from the duration field of a frame for another station (§9.2.5.4).

@@ -109,25 +109,7 @@ impl Dcf {
             };
             let new =
                 Arrival { at: now + delay, until: end + delay, signal, transmission, is_decodable };
-            let access = &mut self.access_states[receiver.station];
-            let state = if !summed
-                && access.rx_end <= new.at
-                && access.is_unaffected_by_arrival(new.at, &self.timing)
-            {
-                occupy_receiver(
-                    access,
-                    new,
-                    self.timing.nav_after_rx_failure,
-                    self.config.eifs_when_only_sensed,
-                )
-            } else {
-                let was_bad = access.has(RX_FAILED);
-                let state = self.on_arrival(receiver.station, new);
-                if was_bad {
-                    self.recheck_eifs(receiver.station);
-                }
-                state
-            };
+            let state = self.receive(receiver.station, new, summed);
             // Each receiver is written and then counted or not.
             if let Some(place) = scratch.get_mut(count) {
                 *place = FrameReceiver { station: receiver.station, delay: delay as u32, state };
@@ -138,6 +120,29 @@ impl Dcf {
         self.transmissions.get(transmission).receivers.extend_from_slice(&scratch[..count]);
         (self.new_receivers, self.delays) = (scratch, delays);
         furthest
+    }
+
+    /// Receives a frame at a station; returns the state of the frame there.
+    #[inline(always)]
+    fn receive(&mut self, station: StationId, new: Arrival, summed: bool) -> ReceptionState {
+        let access = &mut self.access_states[station];
+        if !summed
+            && access.rx_end <= new.at
+            && access.is_unaffected_by_arrival(new.at, &self.timing)
+        {
+            return occupy_receiver(
+                access,
+                new,
+                self.timing.nav_after_rx_failure,
+                self.config.eifs_when_only_sensed,
+            );
+        }
+        let was_bad = access.has(RX_FAILED);
+        let state = self.on_arrival(station, new);
+        if was_bad {
+            self.recheck_eifs(station);
+        }
+        state
     }
 
     /// Converts a station's signal strength to watts.

@@ -86,6 +86,13 @@ pub(super) struct Transmission {
     pub receivers: Vec<FrameReceiver>,
 }
 
+impl Transmission {
+    /// Returns whether it is addressed to this station, alone or as a broadcast.
+    pub fn is_for(&self, station: StationId) -> bool {
+        self.to.is_none_or(|to| to == station)
+    }
+}
+
 /// All frames on the air. Slots and their lists are reused.
 #[derive(Clone, Debug)]
 pub(super) struct Transmissions {
