@@ -4,7 +4,7 @@
 use driftway_base::{Duration, Instant, Ipv4Addr};
 
 use super::cache::{LearnedBy, RouteObservation};
-use super::config::{CachePart, DsrConfig};
+use super::caching_rules::{CachePart, CachingRules};
 use super::path::{Path, SourceRoute};
 
 /// The number of recent routes that are remembered, indexed by their ends.
@@ -13,7 +13,7 @@ const RECENT_ROUTES: usize = 16;
 #[derive(Clone, Debug)]
 pub(crate) struct CachingPolicy {
     me: Ipv4Addr,
-    config: DsrConfig,
+    rules: CachingRules,
     /// The interval after which observing a route again refreshes it; `None`: it does not.
     renew_interval: Option<Duration>,
     /// Routes observed since the last removal: observing them again adds nothing.
@@ -34,32 +34,32 @@ struct RecentRoute {
 }
 
 impl CachingPolicy {
-    pub const fn new(me: Ipv4Addr, config: &DsrConfig, renew_interval: Option<Duration>) -> Self {
-        Self { me, config: *config, renew_interval, recent: [None; RECENT_ROUTES] }
+    pub const fn new(me: Ipv4Addr, rules: &CachingRules, renew_interval: Option<Duration>) -> Self {
+        Self { me, rules: *rules, renew_interval, recent: [None; RECENT_ROUTES] }
     }
 
     pub const fn both_ways(&self) -> bool {
-        self.config.learn_both_ways
+        self.rules.learn_both_ways
     }
 
     pub const fn forget_both_ways(&self) -> bool {
-        self.config.forget_both_ways
+        self.rules.forget_both_ways
     }
 
     /// Returns true if a path fits into a packet.
     pub fn fits(&self, path: &Path) -> bool {
-        path.len() <= usize::from(self.config.max_nodes)
+        path.len() <= usize::from(self.rules.max_nodes)
     }
 
     /// The parts in which a route that starts at this node is cached.
     pub fn parts(&self, by: LearnedBy) -> impl Iterator<Item = CachePart> + use<> {
-        let config = &self.config;
-        let seen = Some(config.source_routes);
+        let rules = &self.rules;
+        let seen = Some(rules.source_routes);
         let parts = match by {
-            LearnedBy::Request => [seen.filter(|_| config.cache_requests), None],
+            LearnedBy::Request => [seen.filter(|_| rules.cache_requests), None],
             // A reply is also a packet with a source route.
             LearnedBy::OwnReply => {
-                [Some(CachePart::Primary), seen.filter(|_| config.cache_source_routes)]
+                [Some(CachePart::Primary), seen.filter(|_| rules.cache_source_routes)]
             }
             LearnedBy::Reply | LearnedBy::CachedReply | LearnedBy::Shortening => {
                 [Some(CachePart::Primary), None]
@@ -70,18 +70,16 @@ impl CachingPolicy {
 
     /// The part in which an observed route is cached; `None`: it is not.
     fn cache_part(&self, heard: RouteObservation) -> Option<CachePart> {
-        let config = &self.config;
+        let rules = &self.rules;
         let (keeps, part) = match heard {
             RouteObservation::Forwarded { .. } | RouteObservation::Overheard { .. } => {
-                (config.cache_source_routes, config.source_routes)
+                (rules.cache_source_routes, rules.source_routes)
             }
-            RouteObservation::Received { .. } => {
-                (config.cache_received_routes, config.source_routes)
-            }
+            RouteObservation::Received { .. } => (rules.cache_received_routes, rules.source_routes),
             RouteObservation::ForwardedReply { .. } => {
-                (config.cache_forwarded_replies, CachePart::Primary)
+                (rules.cache_forwarded_replies, CachePart::Primary)
             }
-            RouteObservation::OverheardReply => (true, config.overheard_replies),
+            RouteObservation::OverheardReply => (true, rules.overheard_replies),
         };
         keeps.then_some(part)
     }
@@ -92,7 +90,7 @@ impl CachingPolicy {
             return None;
         }
         let mut path = *path;
-        path.truncate(usize::from(self.config.max_nodes));
+        path.truncate(usize::from(self.rules.max_nodes));
         Some(path)
     }
 

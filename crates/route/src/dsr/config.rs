@@ -2,7 +2,9 @@
 
 use driftway_base::Duration;
 
-use super::caches::{CacheKind, CacheLimits};
+use super::cache_descriptor::CacheLimits;
+use super::caches::CacheKind;
+use super::caching_rules::{CachePart, CachingRules};
 
 /// DSR's constants and options, each with its value in RFC 4728 and in ns-2.35 (`dsr/dsragent.cc` and the
 /// files around it).
@@ -174,15 +176,6 @@ pub enum NextHopConfirmation {
     NetworkLayer,
 }
 
-/// A part of a path cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CachePart {
-    /// The cache for discovered routes.
-    Primary,
-    /// The cache for observed routes.
-    Secondary,
-}
-
 /// The discoveries that start with a non-propagating request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NonPropagatingRequests {
@@ -253,6 +246,22 @@ pub struct FlowState {
 }
 
 impl DsrConfig {
+    /// Returns what caches read of it.
+    pub(crate) const fn caching_rules(&self) -> CachingRules {
+        CachingRules {
+            learn_both_ways: self.learn_both_ways,
+            forget_both_ways: self.forget_both_ways,
+            max_nodes: self.max_nodes,
+            cache_requests: self.cache_requests,
+            cache_source_routes: self.cache_source_routes,
+            cache_received_routes: self.cache_received_routes,
+            cache_forwarded_replies: self.cache_forwarded_replies,
+            overheard_replies: self.overheard_replies,
+            source_routes: self.source_routes,
+            route_to_neighbour: self.route_to_neighbour,
+        }
+    }
+
     /// RFC 4728.
     pub const STANDARD: Self = Self {
         tap: true,

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
 
 use super::cache::{LearnedBy, LinkFailureReport, RouteCache, RouteObservation};
-use super::caches::{CacheDescriptor, CacheOptions};
+use super::cache_descriptor::{CacheDescriptor, CacheOptions};
 use super::caching_policy::CachingPolicy;
 use super::link_graph::{LinkGraph, Node};
 use super::path::{PATH_NODES_MAX, Path, SourceRoute};
@@ -16,8 +16,8 @@ pub(crate) const DESCRIPTOR: CacheDescriptor = CacheDescriptor {
     name: "link-max-life",
     options: CacheOptions::None,
     options_are_optional: true,
-    build: |me, config| {
-        let learning = CachingPolicy::new(me, config, Some(RENEW_INTERVAL));
+    build: |me, _, rules| {
+        let learning = CachingPolicy::new(me, rules, Some(RENEW_INTERVAL));
         Box::new(LinkMaxLife { policy: learning, links: LinkCache::new(me) })
     },
 };
@@ -411,7 +411,7 @@ mod test {
     fn one_break_halves_the_stability_of_both_ends_once() {
         for forget_both_ways in [true, false] {
             let config = DsrConfig { forget_both_ways, ..DsrConfig::STANDARD };
-            let policy = CachingPolicy::new(node(1), &config, Some(RENEW_INTERVAL));
+            let policy = CachingPolicy::new(node(1), &config.caching_rules(), Some(RENEW_INTERVAL));
             let mut cache = LinkMaxLife { policy, links: LinkCache::new(node(1)) };
             let mut path = Path::EMPTY;
             path.extend(&[node(1), node(2), node(3)]);

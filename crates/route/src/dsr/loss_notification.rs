@@ -31,11 +31,19 @@ use driftway_wire::{
 };
 
 use super::Dsr;
-use super::maintenance::SalvageOutcome;
 use super::originate::{MAX_SALVAGE_COUNT, salvage_count};
 use super::path::{self, Path, SourceRoute};
 use crate::drop_list::{DropList, loss_signals};
 use crate::{LinkDestination, Output};
+
+/// The outcome of a packet whose link failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SalvageOutcome {
+    /// It has another route, or is buffered.
+    Rerouted,
+    /// It is lost.
+    Lost,
+}
 
 /// A packet that met a failed link, and its outcome.
 #[derive(Clone, Copy, Debug)]

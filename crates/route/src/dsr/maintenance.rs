@@ -9,20 +9,13 @@ use super::Dsr;
 use super::cache::LinkFailureReport;
 use super::config::SalvageReplies;
 use super::flow::strip_flow;
-use super::loss_notification::{FailedPacket, error_return_path, is_loss_notification};
+use super::loss_notification::{
+    FailedPacket, SalvageOutcome, error_return_path, is_loss_notification,
+};
 use super::notices::is_link_failure_notice;
 use super::originate::{MAX_SALVAGE_COUNT, salvage_count};
 use super::path::{self, SourceRoute};
 use crate::{LinkDestination, Output};
-
-/// The outcome of a packet whose link failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SalvageOutcome {
-    /// It has another route, or is buffered.
-    Rerouted,
-    /// It is lost.
-    Lost,
-}
 
 /// The maximum number of sources notified of one link failure.
 const NOTIFIED_MAX: usize = 16;

@@ -45,8 +45,10 @@
 
 mod acknowledgment;
 mod cache;
+mod cache_descriptor;
 mod caches;
 mod caching_policy;
+mod caching_rules;
 mod config;
 mod discovery;
 mod flow;
@@ -82,9 +84,11 @@ use crate::received_powers::ReceivedPowers;
 use crate::watched_destinations::WatchedDestinations;
 use crate::{LinkDestination, Outbox, Output, RouteStats};
 use cache::RouteCache;
-pub use caches::{CACHES, CacheDescriptor, CacheKind, CacheLimits, CacheOptions, UpdateOptions};
+pub use cache_descriptor::{CacheDescriptor, CacheLimits, CacheOptions, UpdateOptions};
+pub use caches::{CACHES, CacheKind};
+pub use caching_rules::CachePart;
 pub use config::{
-    CachePart, DsrConfig, FlowState, NextHopConfirmation, NonPropagatingRequests, ReplyFromCache,
+    DsrConfig, FlowState, NextHopConfirmation, NonPropagatingRequests, ReplyFromCache,
     RequestTablePolicy, RouteShortening, SalvageReplies,
 };
 use flow::FlowTable;
@@ -141,7 +145,7 @@ pub struct Dsr {
 impl Dsr {
     /// Creates the node at `address`, number `node` of the run with this `seed`.
     pub fn new(config: DsrConfig, address: Ipv4Addr, seed: u64, node: u64) -> Self {
-        let cache = config.cache.build(address, &config);
+        let cache = config.cache.build(address, &config.caching_rules());
         Self::with_cache(cache, config, address, seed, node)
     }
 

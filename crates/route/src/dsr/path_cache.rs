@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
 
 use super::cache::{LearnedBy, LinkFailureReport, RouteCache, RouteObservation};
-use super::caches::{CacheDescriptor, CacheLimits, CacheOptions};
+use super::cache_descriptor::{CacheDescriptor, CacheLimits, CacheOptions};
 use super::caching_policy::CachingPolicy;
-use super::config::CachePart;
+use super::caching_rules::CachePart;
 use super::path::{NodeMask, Path, SourceRoute, node_bit};
 
 pub(crate) const DESCRIPTOR: CacheDescriptor = CacheDescriptor {
@@ -20,10 +20,10 @@ pub(crate) const DESCRIPTOR: CacheDescriptor = CacheDescriptor {
         timeout: Some(Duration::from_secs(300)),
     }),
     options_are_optional: false,
-    build: |me, config| {
-        let limits = config.cache.options().limits();
+    build: |me, options, rules| {
+        let limits = options.limits();
         let paths = PathCache::new(limits.primary, limits.secondary, limits.timeout);
-        Box::new(PathRouteCache { policy: CachingPolicy::new(me, config, None), paths })
+        Box::new(PathRouteCache { policy: CachingPolicy::new(me, rules, None), paths })
     },
 };
 
@@ -388,7 +388,7 @@ mod test {
     fn an_evicted_path_is_added_again() {
         let limits = CacheLimits { primary: 2, secondary: 2, timeout: None };
         let config = DsrConfig { cache: CacheKind::paths(limits), ..DsrConfig::NS2 };
-        let mut cache = config.cache.build(node(1), &config);
+        let mut cache = config.cache.build(node(1), &config.caching_rules());
         let mut hear = |by| {
             let carried = SourceRoute { path: path(&[9, 1, by, by + 1]), next_position: 1 };
             let new =

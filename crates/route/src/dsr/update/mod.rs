@@ -67,9 +67,9 @@ use driftway_base::{FailedLink, Instant, Ipv4Addr};
 use driftway_wire::DsrHeader;
 
 use super::cache::{LearnedBy, LinkFailureNotice, LinkFailureReport, RouteCache, RouteObservation};
-use super::caches::{CacheDescriptor, CacheOptions, UpdateOptions};
+use super::cache_descriptor::{CacheDescriptor, CacheOptions, UpdateOptions};
 use super::caching_policy::CachingPolicy;
-use super::config::DsrConfig;
+use super::caching_rules::CachingRules;
 use super::path::{Path, SourceRoute};
 use replies::ReplyRecords;
 use secondary::SecondaryCache;
@@ -80,7 +80,7 @@ pub(crate) const DESCRIPTOR: CacheDescriptor = CacheDescriptor {
     name: "update",
     options: CacheOptions::Update(UpdateOptions::PAPER),
     options_are_optional: true,
-    build: |me, config| Box::new(UpdateCache::new(me, config.cache.options().update(), config)),
+    build: |me, options, rules| Box::new(UpdateCache::new(me, options.update(), rules)),
 };
 
 #[derive(Clone, Debug)]
@@ -98,15 +98,15 @@ struct UpdateCache {
 }
 
 impl UpdateCache {
-    fn new(me: Ipv4Addr, options: UpdateOptions, config: &DsrConfig) -> Self {
+    fn new(me: Ipv4Addr, options: UpdateOptions, rules: &CachingRules) -> Self {
         Self {
             me,
             options,
-            route_to_neighbour: config.route_to_neighbour,
+            route_to_neighbour: rules.route_to_neighbour,
             table: RouteTable::default(),
             replies: ReplyRecords::default(),
             secondary: SecondaryCache::new(options.secondary),
-            policy: CachingPolicy::new(me, config, None),
+            policy: CachingPolicy::new(me, rules, None),
             targets: NotificationTargets::default(),
         }
     }

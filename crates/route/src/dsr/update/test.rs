@@ -3,7 +3,6 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::super::caches::CacheKind;
 use super::super::config::DsrConfig;
 use super::table::RouteEntry;
 use super::*;
@@ -33,7 +32,7 @@ fn link(from: u8, to: u8) -> FailedLink {
 /// The cache of node 5.
 fn cache_with(options: UpdateOptions) -> UpdateCache {
     let me = node(5);
-    UpdateCache::new(me, options, &DsrConfig { cache: CacheKind::update(options), ..CONFIG })
+    UpdateCache::new(me, options, &CONFIG.caching_rules())
 }
 
 fn cache() -> UpdateCache {
@@ -192,7 +191,7 @@ fn a_source_counts_its_data_packets_up_to_two() {
 #[test]
 fn a_packet_without_a_route_does_not_count() {
     let config = DsrConfig { route_to_neighbour: false, ..CONFIG };
-    let mut five = UpdateCache::new(node(5), UpdateOptions::PAPER, &config);
+    let mut five = UpdateCache::new(node(5), UpdateOptions::PAPER, &config.caching_rules());
     five.gets_reply(&[5, 6]);
     five.sends(&[5, 6]);
     assert_eq!(five.table(), [(vec![5, 6], (5, 6), 0)]);
