@@ -57,7 +57,7 @@ impl Medium {
 
     /// Returns that of these radios by which a neighbour is reached: one on an air that both are on. Of
     /// several the one that has heard the neighbour last, or else the first.
-    pub fn towards(&self, radios: &[RadioId], neighbour: NodeId) -> Option<RadioId> {
+    pub fn choose_radio(&self, radios: &[RadioId], neighbour: NodeId) -> Option<RadioId> {
         let mut common = self.common_with(radios, neighbour).map(|(radio, _)| radio);
         let first = common.next()?;
         let heard = |radio: RadioId| self.radios[radio].heard.get(&neighbour).copied();

@@ -1,4 +1,4 @@
-//! Packets that leave a node over one of its interfaces.
+//! Packets that leave a node over an interface that has been chosen.
 
 use driftway_base::{DropReason, Ecn, NodeId, PacketId, RadioId};
 use driftway_link::{Dequeued, EnqueueOutcome, Frame, PacketClass, QueuePosition, QueuedPacket};
@@ -28,7 +28,7 @@ impl Network {
         match outcome {
             Some(EnqueueOutcome::Accepted { mark, evicted }) => {
                 if mark {
-                    self.mark(id);
+                    self.mark_congestion(id);
                 }
                 if self.recorder.records_all() {
                     self.record_enqueued(interface, id, next_hop);
@@ -112,7 +112,7 @@ impl Network {
     }
 
     /// Sets the Congestion Experienced codepoint of a packet.
-    pub(super) fn mark(&mut self, id: PacketId) {
+    pub(super) fn mark_congestion(&mut self, id: PacketId) {
         if let Some(routed) = self.packets.get(id) {
             routed.packet.ip.ecn = Ecn::Ce;
         }
@@ -154,7 +154,7 @@ impl Network {
         }
         let Some(Dequeued { frame: item, mark }) = served else { return };
         if mark {
-            self.mark(item.id);
+            self.mark_congestion(item.id);
         }
         self.transmit(radio, item.id, item.next_hop, item.bytes);
     }

@@ -4,7 +4,7 @@ use driftway_base::{AirId, NodeId, PacketId, RadioId, StationId};
 use driftway_radio::MacReport;
 use driftway_route::feedback::Scheme;
 
-use super::relay::is_network_message;
+use super::over_air::is_network_message;
 use super::task::Task;
 use super::{Air, Network};
 use crate::addresses::address;

@@ -19,14 +19,14 @@ mod mac_reports;
 mod node;
 mod node_timers;
 mod notices;
+mod over_air;
+mod over_wires;
 mod recorder;
 mod recording;
-mod relay;
 mod resolution;
 mod route_probes;
 mod schedule;
 mod task;
-mod wires;
 mod work;
 
 use driftway_base::{AirId, FailedLink, Instant, Ipv4Addr, NodeId, PacketId};

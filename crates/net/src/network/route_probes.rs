@@ -5,7 +5,7 @@ use driftway_link::QueuePosition;
 use driftway_wire::{Body, IcmpMessage, Packet, Payload};
 
 use super::Network;
-use super::wires::new_packet;
+use super::over_wires::new_packet;
 use crate::output::Output;
 
 impl Network {

@@ -4,7 +4,7 @@ use driftway_base::{Duration, Instant, NodeId};
 use driftway_scenario::{FalseWarning, Schedule, Time};
 
 use super::action::FaultAction;
-use super::outages::{Deviation, OutageKind};
+use super::outage_times::{Deviation, OutageKind};
 use super::plan::{FaultPlan, link_of};
 
 /// False warnings of outages of a link, or of the radio of a node.

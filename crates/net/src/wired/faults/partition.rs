@@ -5,7 +5,7 @@ use driftway_link::QueueOnPartition;
 use driftway_scenario::{Partition, PartitionHop, PartitionQueue, PartitionSignal, Time};
 
 use super::action::FaultAction;
-use super::outages::{Deviation, OutageEvent, OutageKind, Outages, Starts, Warnings};
+use super::outage_times::{Deviation, OutageEvent, OutageKind, Outages, Starts, Warnings};
 use super::plan::{FaultPlan, link_of};
 
 /// Cuts of a hop, or of random hops.

@@ -4,7 +4,7 @@ use driftway_base::{Instant, NodeId, Probability};
 use driftway_scenario::{PartitionQueue, RadioDown, RadioSignal, Schedule, Time};
 
 use super::action::FaultAction;
-use super::outages::{Deviation, OutageEvent, OutageKind, Outages, Starts, Warnings};
+use super::outage_times::{Deviation, OutageEvent, OutageKind, Outages, Starts, Warnings};
 use super::plan::FaultPlan;
 
 /// Outages of the radio of a node.

@@ -137,7 +137,7 @@ impl Network {
             return;
         };
         let radios = &self.nodes[node].radios;
-        let Some(radio) = self.medium.towards(radios, neighbour) else {
+        let Some(radio) = self.medium.choose_radio(radios, neighbour) else {
             return self.end_routed(Place::Node(node), packet, unknown);
         };
         if packet.packet.ip.source == address(node) || self.gateways.splitting == Some(node) {

@@ -28,7 +28,7 @@ impl Network {
                     }
                     self.arrive(node, LinkEnd { link, side: from.other() }, id);
                 }
-                LinkEvent::Marked { id, .. } => self.mark(id),
+                LinkEvent::Marked { id, .. } => self.mark_congestion(id),
                 LinkEvent::Lost { from, id, reason } => {
                     let end = Interface::Wire(LinkEnd { link, side: from });
                     self.drop(Place::Interface(end, None), id, reason);
@@ -55,16 +55,12 @@ impl Network {
                 packet,
             });
         }
-        let Some(packet) = self.packets.get(id).map(|routed| &mut routed.packet) else { return };
+        let Some(packet) = self.packets.get(id).map(|routed| &routed.packet) else { return };
         let to = packet.ip.destination;
-        if let Some(about) = notified_destination(packet) {
-            if !self.forwards_notice(node, over, id, about) {
-                return;
-            }
-        } else if packet.ip.ttl > 1 && self.topology.node_at(to) != Some(node) {
-            // RFC 1812 §5.3.1.
-            packet.ip.ttl -= 1;
-            return self.forward(node, id, QueuePosition::Tail);
+        if let Some(about) = notified_destination(packet)
+            && !self.forwards_notice(node, over, id, about)
+        {
+            return;
         }
         if self.topology.node_at(to) == Some(node) {
             let outcome = Outcome::Delivered;
