@@ -250,24 +250,7 @@ impl Tdma {
         }
         let sequence = sender.sequence;
         let at = Instant::from_nanos(now);
-        self.in_range.clear();
-        self.positions.stations_in_range(at, from, &mut self.in_range);
-        self.receivers.clear();
-        let mut furthest = 0;
-        let moved = self.positions.distance_moved(from, at);
-        for receiver in &self.in_range {
-            let square = receiver.distance_squared;
-            let moved = moved + self.positions.distance_moved(receiver.station, at);
-            let power = self.propagation.power_after_moving(from, receiver.station, square, moved);
-            let hearer = &self.stations[receiver.station];
-            // A packet of several frames is received by stations that were there from the first on.
-            let is_there = hearer.is_enabled && hearer.enabled_since <= first_frame_at;
-            if power >= self.propagation.receive_power() && is_there {
-                let delay = self.propagation.delay(square).as_nanos();
-                self.receivers.push((receiver.station, delay));
-                furthest = delay.max(furthest);
-            }
-        }
+        let furthest = self.find_receivers(at, from, first_frame_at);
         self.transmission.end = now + airtime.as_nanos();
         self.transmission.record_number = 0;
         (self.transmission.from, self.transmission.to) = (Some(from), packet.to);
@@ -290,6 +273,29 @@ impl Tdma {
         }
         let at = self.transmission.end + furthest;
         self.event_queue.push(Event::new(at, EventKind::FrameEnd(ONLY)));
+    }
+
+    /// Finds the receivers of a frame; returns the propagation delay to the most distant one (ns).
+    /// A packet of several frames is received by stations that were there from the first on.
+    fn find_receivers(&mut self, at: Instant, from: StationId, first_frame_at: u64) -> u64 {
+        self.in_range.clear();
+        self.positions.stations_in_range(at, from, &mut self.in_range);
+        self.receivers.clear();
+        let mut furthest = 0;
+        let moved = self.positions.distance_moved(from, at);
+        for receiver in &self.in_range {
+            let square = receiver.distance_squared;
+            let moved = moved + self.positions.distance_moved(receiver.station, at);
+            let power = self.propagation.power_after_moving(from, receiver.station, square, moved);
+            let hearer = &self.stations[receiver.station];
+            let is_there = hearer.is_enabled && hearer.enabled_since <= first_frame_at;
+            if power >= self.propagation.receive_power() && is_there {
+                let delay = self.propagation.delay(square).as_nanos();
+                self.receivers.push((receiver.station, delay));
+                furthest = delay.max(furthest);
+            }
+        }
+        furthest
     }
 
     fn end_transmission(&mut self, now: u64, reports: &mut Vec<MacReport>) {

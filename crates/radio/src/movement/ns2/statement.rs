@@ -117,6 +117,7 @@ impl<'a> Script<'a> {
         Ok(Some(Token { word, is_quoted: false }))
     }
 
+    /// Parses a statement of `count` words.
     fn statement(
         &self,
         start: usize,
@@ -124,97 +125,127 @@ impl<'a> Script<'a> {
         count: usize,
         take: &mut impl FnMut(usize, Statement) -> Result<(), MovementError>,
     ) -> Result<(), MovementError> {
-        let line = self.line;
         let text = self.line.text[start..self.position].trim_end_matches([';', ' ', '\t', '\r']);
-        let unknown = |byte: usize| {
-            let message = format!("unknown statement {}", quoted(text));
-            line.error_at(byte, message, KNOWN_STATEMENTS)
+        let words = Words { line: self.line, at: self.at, text, start, tokens, count };
+        let [Some(object), Some(verb), ..] = tokens else { return Err(words.unknown(start)) };
+        let (object, verb) = (object.word, verb.word);
+        let statement = match (object.text, verb.text) {
+            ("$ns_" | "$ns", "at") if self.at.is_none() => return words.timed()?.read(take),
+            ("$god_" | "$god", "set-dist") => words.hop_distance()?,
+            ("set", _) if self.at.is_none() => words.parameter(verb)?,
+            _ => words.of_node(object, verb)?,
         };
-        // Exactly this number of words after the first two, none of them quoted.
-        let arguments = |form: &str, wanted: usize| -> Result<[Word<'a>; 3], MovementError> {
-            let mut words = [Word { text: "", byte: start }; 3];
-            if count != wanted + 2 {
-                let message = format!("{} has {} words", quoted(text), count);
-                return Err(line.error_at(start, message, form));
+        take(start, statement)
+    }
+}
+
+/// The words of a statement.
+struct Words<'a, 'w> {
+    line: &'a Line<'a>,
+    /// Time of execution; `None`: the start.
+    at: Option<Instant>,
+    /// The whole statement, and its byte offset.
+    text: &'a str,
+    start: usize,
+    tokens: &'w [Option<Token<'a>>; MAX_WORDS],
+    /// Number of words, which may be more than `tokens` holds.
+    count: usize,
+}
+
+impl<'a> Words<'a, '_> {
+    fn unknown(&self, byte: usize) -> MovementError {
+        let message = format!("unknown statement {}", quoted(self.text));
+        self.line.error_at(byte, message, KNOWN_STATEMENTS)
+    }
+
+    fn wrong_count(&self, form: &str) -> MovementError {
+        let message = format!("{} has {} words", quoted(self.text), self.count);
+        self.line.error_at(self.start, message, form)
+    }
+
+    /// Returns exactly this number of words after the first two, none of them quoted.
+    fn arguments(&self, form: &str, wanted: usize) -> Result<[Word<'a>; 3], MovementError> {
+        let mut words = [Word { text: "", byte: self.start }; 3];
+        if self.count != wanted + 2 {
+            return Err(self.wrong_count(form));
+        }
+        for (word, token) in words.iter_mut().zip(self.tokens[2..].iter().flatten()) {
+            if token.is_quoted {
+                let message = format!("expected a number, found {}", quoted(token.word.text));
+                return Err(self.line.error_at(token.word.byte, message, form));
             }
-            for (word, token) in words.iter_mut().zip(tokens[2..].iter().flatten()) {
-                if token.is_quoted {
-                    let message = format!("expected a number, found {}", quoted(token.word.text));
-                    return Err(line.error_at(token.word.byte, message, form));
-                }
-                *word = token.word;
-            }
-            Ok(words)
+            *word = token.word;
+        }
+        Ok(words)
+    }
+
+    /// `$ns_ at 2.0 "…"`: the statements in the quotes.
+    fn timed(&self) -> Result<Script<'a>, MovementError> {
+        let (4, Some(time), Some(inner)) = (self.count, self.tokens[2], self.tokens[3]) else {
+            return Err(self.wrong_count("$ns_ at 2.0 \"$node_(0) setdest 10.0 20.0 5.0\""));
         };
-        let [Some(first), Some(second), ..] = tokens else { return Err(unknown(start)) };
-        let (object, verb) = (first.word, second.word);
-        let said = match (object.text, verb.text) {
-            ("$ns_" | "$ns", "at") if self.at.is_none() => {
-                let form = "$ns_ at 2.0 \"$node_(0) setdest 10.0 20.0 5.0\"";
-                let (4, Some(time), Some(inner)) = (count, tokens[2], tokens[3]) else {
-                    let message = format!("{} has {} words", quoted(text), count);
-                    return Err(line.error_at(start, message, form));
-                };
-                let at = Some(time.word.time(line)?);
-                let (position, end) = (inner.word.byte, inner.word.byte + inner.word.text.len());
-                return Script { line, at, position, end }.read(take);
-            }
-            ("$god_" | "$god", "set-dist") => {
-                let form = "$god_ set-dist 0 1 2: two nodes and the hops between them";
-                let [one, other, hops] = arguments(form, 3)?;
-                one.count(line, "node")?;
-                other.count(line, "node")?;
-                hops.count(line, "number of hops")?;
-                Statement::HopDistance
-            }
-            ("set", parameter) if self.at.is_none() => {
-                let Some(name) = in_parentheses(parameter, &["val", "opt"]) else {
-                    return Err(unknown(verb.byte));
-                };
-                let [value, ..] = arguments("set val(nn) 50", 1)?;
-                match name {
-                    "nn" => Statement::NodeCount(value.count(line, "number of nodes")?),
-                    "x" => Statement::AreaSize { axis: 0, size: value.coordinate(line)? },
-                    "y" => Statement::AreaSize { axis: 1, size: value.coordinate(line)? },
-                    "duration" => Statement::Duration(value.time(line)?),
-                    _ => return Err(unknown(verb.byte)),
-                }
-            }
-            (object_text, verb_text) => {
-                let Some(node) = in_parentheses(object_text, &["$node_", "$node"]) else {
-                    return Err(unknown(start));
-                };
-                let node = Word { text: node, byte: object.byte }.count(line, "node")?;
-                match verb_text {
-                    "setdest" => {
-                        let form = "$node_(0) setdest 10.0 20.0 5.0: x, y and a speed in m/s";
-                        let [x, y, speed] = arguments(form, 3)?;
-                        let to = (x.coordinate(line)?, y.coordinate(line)?);
-                        let at = self.at.unwrap_or(Instant::ZERO);
-                        Statement::SetDestination { node, at, to, speed: speed.speed(line)? }
-                    }
-                    "set" if self.at.is_none() => {
-                        let [axis, value, _] = arguments("$node_(0) set X_ 1.5", 2)?;
-                        let Some(number) = ["X_", "Y_", "Z_"].iter().position(|a| *a == axis.text)
-                        else {
-                            return Err(unknown(axis.byte));
-                        };
-                        Statement::SetPosition {
-                            node,
-                            axis: number,
-                            value: value.coordinate(line)?,
-                        }
-                    }
-                    "set" => {
-                        let message = format!("a node cannot jump: {}", quoted(text));
-                        let help = "positions are set at the start only; later, use setdest";
-                        return Err(line.error_at(start, message, help));
-                    }
-                    _ => return Err(unknown(verb.byte)),
-                }
-            }
+        let at = Some(time.word.time(self.line)?);
+        let (position, end) = (inner.word.byte, inner.word.byte + inner.word.text.len());
+        Ok(Script { line: self.line, at, position, end })
+    }
+
+    /// `$god_ set-dist 0 1 2`
+    fn hop_distance(&self) -> Result<Statement, MovementError> {
+        let form = "$god_ set-dist 0 1 2: two nodes and the hops between them";
+        let [one, other, hops] = self.arguments(form, 3)?;
+        one.count(self.line, "node")?;
+        other.count(self.line, "node")?;
+        hops.count(self.line, "number of hops")?;
+        Ok(Statement::HopDistance)
+    }
+
+    /// `set val(nn) 50`
+    fn parameter(&self, name: Word<'a>) -> Result<Statement, MovementError> {
+        let Some(parameter) = in_parentheses(name.text, &["val", "opt"]) else {
+            return Err(self.unknown(name.byte));
         };
-        take(start, said)
+        let [value, ..] = self.arguments("set val(nn) 50", 1)?;
+        Ok(match parameter {
+            "nn" => Statement::NodeCount(value.count(self.line, "number of nodes")?),
+            "x" => Statement::AreaSize { axis: 0, size: value.coordinate(self.line)? },
+            "y" => Statement::AreaSize { axis: 1, size: value.coordinate(self.line)? },
+            "duration" => Statement::Duration(value.time(self.line)?),
+            _ => return Err(self.unknown(name.byte)),
+        })
+    }
+
+    /// `$node_(0) setdest 90.0 40.5 1.5` or `$node_(0) set X_ 83.4`
+    fn of_node(&self, object: Word<'a>, verb: Word<'a>) -> Result<Statement, MovementError> {
+        let Some(node) = in_parentheses(object.text, &["$node_", "$node"]) else {
+            return Err(self.unknown(self.start));
+        };
+        let node = Word { text: node, byte: object.byte }.count(self.line, "node")?;
+        match verb.text {
+            "setdest" => self.destination(node),
+            "set" if self.at.is_none() => self.position(node),
+            "set" => {
+                let message = format!("a node cannot jump: {}", quoted(self.text));
+                let help = "positions are set at the start only; later, use setdest";
+                Err(self.line.error_at(self.start, message, help))
+            }
+            _ => Err(self.unknown(verb.byte)),
+        }
+    }
+
+    fn destination(&self, node: u32) -> Result<Statement, MovementError> {
+        let form = "$node_(0) setdest 10.0 20.0 5.0: x, y and a speed in m/s";
+        let [x, y, speed] = self.arguments(form, 3)?;
+        let to = (x.coordinate(self.line)?, y.coordinate(self.line)?);
+        let at = self.at.unwrap_or(Instant::ZERO);
+        Ok(Statement::SetDestination { node, at, to, speed: speed.speed(self.line)? })
+    }
+
+    fn position(&self, node: u32) -> Result<Statement, MovementError> {
+        let [name, value, _] = self.arguments("$node_(0) set X_ 1.5", 2)?;
+        let Some(axis) = ["X_", "Y_", "Z_"].iter().position(|axis| *axis == name.text) else {
+            return Err(self.unknown(name.byte));
+        };
+        Ok(Statement::SetPosition { node, axis, value: value.coordinate(self.line)? })
     }
 }
 
