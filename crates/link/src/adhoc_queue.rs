@@ -1,5 +1,5 @@
-//! Interface queue of a node in an ad hoc network: packets of several traffic classes for several
-//! neighbours share one transmitter.
+//! Interface queue of a radio: packets of several traffic classes for several neighbours share one
+//! transmitter.
 
 use alloc::vec::Vec;
 
@@ -9,7 +9,7 @@ use crate::config::QueueConfig;
 use crate::frame::{Dequeued, EnqueueOutcome, QueueEntry, QueuePosition};
 use crate::queue::{InterfaceQueue, QueueCounters};
 
-/// Configuration of a node's interface queue.
+/// Configuration of a radio's interface queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdhocQueueConfig {
     /// Configuration of the queue; with [`Priority::Classes`], of each class.
@@ -74,7 +74,7 @@ impl QueueEntry for QueuedPacket {
     }
 }
 
-/// Packets queued for a node's transmitter.
+/// Packets queued for a radio's transmitter.
 ///
 /// The owner enqueues packets and has the next served whenever the transmitter is free; if none is
 /// queued, the transmitter is idle until the next packet arrives. That packet does not wait, so
@@ -87,7 +87,7 @@ pub struct AdhocQueue {
 }
 
 impl AdhocQueue {
-    /// Creates an empty queue with an idle transmitter. `entity` names the node in the streams
+    /// Creates an empty queue with an idle transmitter. `entity` names the queue in the streams
     /// `"link-red"` and `"link-mark-loss"`.
     pub fn new(config: AdhocQueueConfig, seed: u64, entity: u64) -> Self {
         let AdhocQueueConfig { queue, priority } = config;
