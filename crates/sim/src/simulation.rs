@@ -95,6 +95,7 @@ impl<'a> Simulation<'a> {
             net,
             wakeups: WakeUps::new(&HostTimer::counts(hosts.flows.len())),
             observers: watch.into(),
+            positions_at: Instant::FAR_FUTURE,
             fingerprint: Fingerprint::default(),
             fault_injection: FaultInjection::default(),
             error: None,
@@ -120,14 +121,16 @@ impl<'a> Simulation<'a> {
         {
             log.expect_frames(airs);
         }
-        self.record_positions(Instant::ZERO);
+        self.world.record_positions(Instant::ZERO);
+        self.set_pause();
         self.settle();
     }
 
     /// Records the positions that are due by `now`, at which everything before has been done. The network
     /// does not run on by itself beyond the next ones.
+    #[inline]
     fn record_positions(&mut self, now: Instant) {
-        if self.world.next_positions() <= now {
+        if self.world.positions_at <= now {
             self.world.record_positions(now);
             self.set_pause();
         }
@@ -135,7 +138,7 @@ impl<'a> Simulation<'a> {
 
     fn set_pause(&mut self) {
         let world = &mut self.world;
-        world.net.pause_at(self.pause.min(world.next_positions()));
+        world.net.pause_at(self.pause.min(world.positions_at));
     }
 
     /// Handles the next event; `false` when the run is over.

@@ -22,6 +22,8 @@ pub struct World<'a> {
     pub wakeups: WakeUps<HostTimer>,
     /// Outputs besides the result.
     pub observers: Observers<'a>,
+    /// The time at which positions are to be recorded next; in the far future if they are not.
+    pub positions_at: Instant,
     /// The digests of the run.
     pub fingerprint: Fingerprint,
     /// Faults that tests inject.
@@ -83,15 +85,11 @@ impl World<'_> {
         }
     }
 
-    /// Returns the time at which positions are to be recorded next; in the far future if they are not.
-    pub fn next_positions(&self) -> Instant {
-        let log = self.observers.log.as_ref().filter(|_| self.net.has_radios());
-        log.map_or(Instant::FAR_FUTURE, |log| log.next_positions())
-    }
-
     /// Records the positions of nodes that are due by `now`, at which everything before has been done.
     pub fn record_positions(&mut self, now: Instant) {
-        let Some(log) = &mut self.observers.log else { return };
+        let Some(log) = self.observers.log.as_mut().filter(|_| self.net.has_radios()) else {
+            return;
+        };
         while let Some(at) = log.take_positions_due(now) {
             for node in (0..self.net.nodes()).map(NodeId::from) {
                 if let Some((x, y)) = self.net.position(node, at) {
@@ -99,6 +97,7 @@ impl World<'_> {
                 }
             }
         }
+        self.positions_at = log.next_positions();
     }
 
     /// Keeps the first error of a byte stream.

@@ -51,21 +51,21 @@ impl Dsr {
         }
     }
 
-    /// Acknowledges a received packet if it requests that. Returns `None` for a duplicate, whose
+    /// Acknowledges a received packet if it requests that. Returns false for a duplicate, whose
     /// acknowledgment was lost.
     pub(super) fn confirm_receipt(
         &mut self,
         now: Instant,
         from: Ipv4Addr,
-        mut packet: RoutedPacket,
-    ) -> Option<RoutedPacket> {
+        packet: &mut RoutedPacket,
+    ) -> bool {
         if !self.uses_network_acks() {
-            return Some(packet);
+            return true;
         }
-        self.on_passive_ack(now, from, &packet);
+        self.on_passive_ack(now, from, packet);
         let asks_all = packet.dsr.as_ref().is_some_and(|dsr| dsr.request().is_some());
         if asks_all || packet.packet.ip.destination == Ipv4Addr::BROADCAST {
-            return Some(packet);
+            return true;
         }
         for option in packet.dsr.iter().flat_map(DsrHeader::extra_options) {
             if let DsrOption::Ack { id, source, destination } = option
@@ -74,11 +74,11 @@ impl Dsr {
                 self.maintenance.on_ack(now, source, id);
             }
         }
-        if has_ack(&packet) {
+        if has_ack(packet) {
             // RFC 4728 §8.3.3: acknowledgments are not acknowledged.
-            return Some(packet);
+            return true;
         }
-        let again = self.maintenance.record_received(&packet);
+        let again = self.maintenance.record_received(packet);
         let asked = packet.dsr.as_mut().and_then(DsrHeader::take_ack_request);
         if let Some(id) = asked {
             self.acknowledge(now, from, id);
@@ -87,18 +87,18 @@ impl Dsr {
             // As a link layer does; otherwise the copies would multiply at each hop: a packet whose
             // acknowledgments are all lost is both forwarded and salvaged.
             if !packet.is_control() {
-                self.drop_packet(packet, DropReason::Loop);
+                self.drop_packet(*packet, DropReason::Loop);
             }
-            return None;
+            return false;
         }
-        Some(packet)
+        true
     }
 
     fn acknowledge(&mut self, now: Instant, to: Ipv4Addr, id: u16) {
         let mut dsr = DsrHeader::default();
         dsr.add_option(DsrOption::Ack { id, source: self.address, destination: to });
-        let packet = self.control_packet(to, dsr);
-        self.enqueue(now, now, packet, LinkDestination::Unicast(to));
+        let mut packet = self.control_packet(to, dsr);
+        self.enqueue(now, now, &mut packet, LinkDestination::Unicast(to));
     }
 
     /// Handles any packet heard from a neighbour as a possible passive acknowledgment.
@@ -134,7 +134,7 @@ impl Dsr {
             }
             self.stats.retransmitted += 1;
             self.record_duplicate(&packet);
-            self.enqueue(now, now, packet, LinkDestination::Unicast(waiting.to));
+            self.enqueue(now, now, &mut packet, LinkDestination::Unicast(waiting.to));
         }
     }
 

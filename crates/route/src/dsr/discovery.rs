@@ -98,11 +98,11 @@ impl Dsr {
         let mut packet = self.control_packet(Ipv4Addr::BROADCAST, dsr);
         packet.packet.ip.ttl = if ring_zero { 1 } else { self.config.hop_limit };
         let at = now + self.draw_jitter();
-        self.transmit(now, at, packet, LinkDestination::Broadcast);
+        self.transmit(now, at, &mut packet, LinkDestination::Broadcast);
     }
 
     /// Handles a received request (RFC 4728 §8.2.2).
-    pub(super) fn on_request(&mut self, now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
+    pub(super) fn on_request(&mut self, now: Instant, from: Ipv4Addr, packet: &mut RoutedPacket) {
         let ip = packet.packet.ip;
         let Some(dsr) = &packet.dsr else { return };
         let Some(request) = dsr.request().copied() else { return };
@@ -116,7 +116,7 @@ impl Dsr {
             return;
         }
         if self.config.snoop_errors {
-            self.on_errors(now, &packet, from, None);
+            self.on_errors(now, packet, from, None);
         }
         let mut so_far = Path::EMPTY;
         so_far.push(ip.source);
@@ -133,7 +133,7 @@ impl Dsr {
         // The route must have room for this node.
         if so_far.len() >= usize::from(self.config.max_nodes) {
             if !known {
-                self.drop_packet(packet, DropReason::RouteTooLong);
+                self.drop_packet(*packet, DropReason::RouteTooLong);
             }
             return;
         }
@@ -156,7 +156,7 @@ impl Dsr {
         };
         if may_answer && self.reply_from_cache(now, &so_far, request.target) {
             if self.config.forward_answered {
-                self.forward_answered(now, packet, request.target);
+                self.forward_answered(now, *packet, request.target);
             }
             return;
         }

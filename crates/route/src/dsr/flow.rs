@@ -269,9 +269,9 @@ impl Dsr {
     }
 
     /// Forwards a packet without a source route (RFC 4728 §8.6.3, §8.6.4).
-    pub(super) fn forward_on_flow(&mut self, now: Instant, mut packet: RoutedPacket) {
+    pub(super) fn forward_on_flow(&mut self, now: Instant, packet: &mut RoutedPacket) {
         let Some(config) = self.config.flow_state else {
-            return self.drop_packet(packet, DropReason::BadRoute);
+            return self.drop_packet(*packet, DropReason::BadRoute);
         };
         let ip = packet.packet.ip;
         let number = packet.dsr.as_ref().and_then(|dsr| dsr.flow).map(|flow| flow.id);
@@ -289,10 +289,10 @@ impl Dsr {
         let Some(next) =
             flow.path.get(usize::from(flow.position) + 1).filter(|_| flow.position > 0)
         else {
-            return self.drop_packet(packet, DropReason::Loop);
+            return self.drop_packet(*packet, DropReason::Loop);
         };
         if ip.ttl <= 1 {
-            return self.drop_packet(packet, DropReason::TimeToLive);
+            return self.drop_packet(*packet, DropReason::TimeToLive);
         }
         flow.until = now + Duration::from_secs(u64::from(config.timeout_s));
         packet.packet.ip.ttl -= 1;
@@ -303,13 +303,13 @@ impl Dsr {
     }
 
     /// Salvages a packet on an unknown flow, and reports the error to its source.
-    fn on_unknown_flow(&mut self, now: Instant, packet: RoutedPacket, kind: DsrErrorKind) {
+    fn on_unknown_flow(&mut self, now: Instant, packet: &RoutedPacket, kind: DsrErrorKind) {
         let source = packet.packet.ip.source;
         if source == self.address {
-            return self.drop_packet(packet, DropReason::Loop);
+            return self.drop_packet(*packet, DropReason::Loop);
         }
-        let header = self.error_about(&packet, kind, source);
-        self.reroute_or_drop(now, packet, None);
+        let header = self.error_about(packet, kind, source);
+        self.reroute_or_drop(now, *packet, None);
         let Some(header) = header else { return };
         self.stats.route_errors += 1;
         let error = self.control_packet(source, header);

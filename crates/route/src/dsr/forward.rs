@@ -11,30 +11,30 @@ use crate::LinkDestination;
 
 impl Dsr {
     /// Forwards a packet for another node, of which this node is the next hop.
-    pub(super) fn forward(&mut self, now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
+    pub(super) fn forward(&mut self, now: Instant, from: Ipv4Addr, packet: &mut RoutedPacket) {
         if packet.dsr.as_ref().is_none_or(|dsr| dsr.source_route.is_none()) {
             if self.external.contains(packet.packet.ip.destination) {
-                return self.deliver_external(&packet);
+                return self.deliver_external(packet);
             }
             return self.forward_on_flow(now, packet);
         }
-        let Some(carried) = SourceRoute::of_packet(&packet) else {
-            return self.drop_packet(packet, DropReason::BadRoute);
+        let Some(carried) = SourceRoute::of_packet(packet) else {
+            return self.drop_packet(*packet, DropReason::BadRoute);
         };
         let next = carried.path.get(carried.next_position + 1);
         let (Some(to), true) =
             (next, carried.path.get(carried.next_position) == Some(self.address))
         else {
-            return self.drop_packet(packet, DropReason::BadRoute);
+            return self.drop_packet(*packet, DropReason::BadRoute);
         };
         if carried.path.has_loop() {
-            return self.drop_packet(packet, DropReason::BadRoute);
+            return self.drop_packet(*packet, DropReason::BadRoute);
         }
         let leaves = self.external.contains(to);
         if self.config.snoop_errors || leaves {
-            self.on_errors(now, &packet, from, Some(to).filter(|_| !leaves));
+            self.on_errors(now, packet, from, Some(to).filter(|_| !leaves));
         }
-        self.establish_flow(now, &mut packet, &carried);
+        self.establish_flow(now, packet, &carried);
         let mut is_new = false;
         if let Some(reply) = packet.dsr.as_ref().and_then(|dsr| dsr.reply.as_ref())
             && let Some(path) = replied_route(packet.packet.ip.destination, reply)
@@ -49,11 +49,11 @@ impl Dsr {
             self.on_new_route(now);
         }
         if leaves {
-            return self.deliver_external(&packet);
+            return self.deliver_external(packet);
         }
-        self.on_forwarded_notification(now, &mut packet);
+        self.on_forwarded_notification(now, packet);
         if packet.packet.ip.ttl <= 1 {
-            return self.drop_packet(packet, DropReason::TimeToLive);
+            return self.drop_packet(*packet, DropReason::TimeToLive);
         }
         packet.packet.ip.ttl -= 1;
         if let Some(route) = packet.dsr.as_mut().and_then(|dsr| dsr.source_route.as_mut()) {

@@ -234,7 +234,7 @@ impl Dsr {
         path::set_source_route(&mut packet, &path, salvage + 1);
         self.cache.on_route_used(now, &path, true);
         self.outbox.push(Output::Duplicated);
-        self.transmit(now, now, packet, LinkDestination::Unicast(next));
+        self.transmit(now, now, &mut packet, LinkDestination::Unicast(next));
         true
     }
 

@@ -137,7 +137,7 @@ impl Dsr {
             path::set_source_route(&mut error, &back, 0);
         }
         if let Some(next) = back.get(1) {
-            self.transmit(now, now, error, LinkDestination::Unicast(next));
+            self.transmit(now, now, &mut error, LinkDestination::Unicast(next));
         }
         true
     }
@@ -249,7 +249,7 @@ impl Dsr {
             }
             self.record_salvager(&mut packet);
             path::set_source_route(&mut packet, &path, salvage_count);
-            self.transmit(now, now, packet, LinkDestination::Unicast(next));
+            self.transmit(now, now, &mut packet, LinkDestination::Unicast(next));
             SalvageOutcome::Rerouted
         } else if self.config.salvage_requests > 0 {
             self.buffer_packet(now, packet);

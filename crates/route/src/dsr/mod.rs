@@ -195,7 +195,7 @@ impl Dsr {
         if self.is_destination(destination) {
             self.outbox.push(Output::Deliver(packet));
         } else if destination == Ipv4Addr::BROADCAST {
-            self.transmit(now, now, routed, LinkDestination::Broadcast);
+            self.transmit(now, now, &mut routed, LinkDestination::Broadcast);
         } else {
             if packet.ip.source != self.address {
                 self.mark_came_in(&mut routed);
@@ -211,16 +211,18 @@ impl Dsr {
     }
 
     /// Handles a packet received from the neighbour `from`, unicast to this node or broadcast.
-    pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: RoutedPacket) {
-        let Some(packet) = self.confirm_receipt(now, from, packet) else { return };
+    pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
+        if !self.confirm_receipt(now, from, &mut packet) {
+            return;
+        }
         self.learn_external(&packet);
         let ip = &packet.packet.ip;
         if packet.dsr.as_ref().is_some_and(|dsr| dsr.request().is_some()) {
-            self.on_request(now, from, packet);
+            self.on_request(now, from, &mut packet);
         } else if ip.destination == self.address || ip.destination == Ipv4Addr::BROADCAST {
-            self.receive(now, from, packet);
+            self.receive(now, from, &packet);
         } else {
-            self.forward(now, from, packet);
+            self.forward(now, from, &mut packet);
         }
         self.after_event(now);
     }

@@ -41,7 +41,7 @@ impl Dsr {
         }
         self.stats.route_errors += 1;
         self.stats.notices += 1;
-        self.transmit(now, now, packet, LinkDestination::Unicast(next));
+        self.transmit(now, now, &mut packet, LinkDestination::Unicast(next));
     }
 }
 

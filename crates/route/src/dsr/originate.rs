@@ -53,7 +53,7 @@ impl Dsr {
     pub(super) fn route_own_packet(&mut self, now: Instant, packet: RoutedPacket) {
         let destination = packet.packet.ip.destination;
         if destination == self.address {
-            self.receive(now, self.address, packet);
+            self.receive(now, self.address, &packet);
         } else if self.external.contains(destination) {
             self.deliver_external(&packet);
         } else if let Some(path) = self.cache.select(now, destination) {
@@ -122,7 +122,7 @@ impl Dsr {
         if own && !packet.is_control() {
             self.record_route_state(packet.packet.ip.destination, true);
         }
-        self.transmit(now, at, packet, LinkDestination::Unicast(next));
+        self.transmit(now, at, &mut packet, LinkDestination::Unicast(next));
     }
 
     /// Sends a packet of an external host at `at` on `path`, which starts at this gateway: its source route
@@ -149,7 +149,7 @@ impl Dsr {
             route.segments_left = route.segments_left.saturating_sub(1);
         }
         self.record_route_state(ip.destination, true);
-        self.transmit(now, at, packet, LinkDestination::Unicast(next));
+        self.transmit(now, at, &mut packet, LinkDestination::Unicast(next));
     }
 
     /// Passes a packet to the interface queue at `at`, with confirmation if configured.
@@ -157,12 +157,12 @@ impl Dsr {
         &mut self,
         now: Instant,
         at: Instant,
-        mut packet: RoutedPacket,
+        packet: &mut RoutedPacket,
         hop: LinkDestination,
     ) {
-        self.flag_external_hops(&mut packet);
+        self.flag_external_hops(packet);
         if let LinkDestination::Unicast(next) = hop {
-            self.await_confirmation(at, &mut packet, next);
+            self.await_confirmation(at, packet, next);
         }
         self.enqueue(now, at, packet, hop);
     }
@@ -172,15 +172,15 @@ impl Dsr {
         &mut self,
         now: Instant,
         at: Instant,
-        mut packet: RoutedPacket,
+        packet: &mut RoutedPacket,
         hop: LinkDestination,
     ) {
-        packet.size_adjustment = self.padding(&packet);
+        packet.size_adjustment = self.padding(packet);
         if packet.is_control() {
             self.stats.packets_sent += 1;
             self.stats.bytes_sent += u64::from(packet.len());
         }
-        let output = Output::Transmit { packet, hop };
+        let output = Output::Transmit { packet: *packet, hop };
         if at > now { self.outbox.push_at(at, output) } else { self.outbox.push(output) }
     }
 

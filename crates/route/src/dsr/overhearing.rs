@@ -191,11 +191,11 @@ impl Dsr {
         back.push(self.address);
         let back = back.reversed();
         let is_new = self.cache.on_route_learned(now, &back, LearnedBy::Shortening);
-        if let Some((packet, to)) = self.build_reply(&shorter, &back) {
+        if let Some((mut packet, to)) = self.build_reply(&shorter, &back) {
             self.cache.on_reply_sent(now, &shorter, to);
             let jitter = self.config.jitter_cached_replies;
             let at = if jitter { now + self.draw_jitter() } else { now };
-            self.transmit(now, at, packet, LinkDestination::Unicast(to));
+            self.transmit(now, at, &mut packet, LinkDestination::Unicast(to));
         }
         if is_new {
             self.on_new_route(now);

@@ -62,9 +62,9 @@ impl Dsr {
         {
             return;
         }
-        let Some((packet, to)) = self.build_reply(&whole, back) else { return };
+        let Some((mut packet, to)) = self.build_reply(&whole, back) else { return };
         let at = now + self.draw_jitter();
-        self.transmit(now, at, packet, LinkDestination::Unicast(to));
+        self.transmit(now, at, &mut packet, LinkDestination::Unicast(to));
     }
 
     /// Replies to a request that arrived by `way`, which ends here, if the cache has the rest of the route.
@@ -91,7 +91,7 @@ impl Dsr {
         }
         let back = request_path.reversed();
         let is_new = self.cache.on_route_learned(now, &back, LearnedBy::CachedReply);
-        let Some((packet, to)) = self.build_reply(&whole, &back) else { return false };
+        let Some((mut packet, to)) = self.build_reply(&whole, &back) else { return false };
         self.stats.replies_from_cache += 1;
         let mut at = now;
         if let Some(delay) = self.config.reply_delay {
@@ -106,7 +106,7 @@ impl Dsr {
             self.replies.pending.push(DelayedReply { at, initiator, target, nodes, packet, to });
         } else {
             self.cache.on_reply_sent(now, &whole, to);
-            self.transmit(now, at, packet, LinkDestination::Unicast(to));
+            self.transmit(now, at, &mut packet, LinkDestination::Unicast(to));
         }
         if is_new {
             self.on_new_route(now);
@@ -133,17 +133,17 @@ impl Dsr {
         ip.destination = target;
         ip.ttl -= 1;
         path::set_source_route(&mut packet, &path, MAX_SALVAGE_COUNT);
-        self.transmit(now, now, packet, LinkDestination::Unicast(next));
+        self.transmit(now, now, &mut packet, LinkDestination::Unicast(next));
     }
 
     pub(super) fn send_due_replies(&mut self, now: Instant) {
         while let Some(due) = self.replies.pending.iter().position(|held| held.at <= now) {
-            let held = self.replies.pending.remove(due);
+            let mut held = self.replies.pending.remove(due);
             let reply = held.packet.dsr.as_ref().and_then(|dsr| dsr.reply.as_ref());
             if let Some(route) = reply.and_then(|reply| replied_route(held.initiator, reply)) {
                 self.cache.on_reply_sent(now, &route, held.to);
             }
-            self.transmit(now, now, held.packet, LinkDestination::Unicast(held.to));
+            self.transmit(now, now, &mut held.packet, LinkDestination::Unicast(held.to));
         }
     }
 
@@ -183,15 +183,15 @@ impl Dsr {
 
     /// Handles a packet for this node or a broadcast: processes its options, and delivers the rest to the
     /// host.
-    pub(super) fn receive(&mut self, now: Instant, from: Ipv4Addr, packet: RoutedPacket) {
+    pub(super) fn receive(&mut self, now: Instant, from: Ipv4Addr, packet: &RoutedPacket) {
         if let Some(dsr) = &packet.dsr {
             let mine = packet.packet.ip.destination == self.address;
             if let (Some(reply), true) = (&dsr.reply, mine) {
                 self.on_reply(now, reply);
             }
-            self.on_errors(now, &packet, from, None);
+            self.on_errors(now, packet, from, None);
             let heard = RouteObservation::Received { data: !packet.is_control() };
-            if let Some(carried) = SourceRoute::of_packet(&packet)
+            if let Some(carried) = SourceRoute::of_packet(packet)
                 && self.cache.on_route_observed(now, &carried, heard)
             {
                 self.on_new_route(now);
