@@ -4,7 +4,9 @@ use alloc::vec::Vec;
 use core::ops::Deref;
 
 use driftway_base::{Ecn, Endpoint, FlowKey, Ipv4Addr, Seq, SeqRange};
-use driftway_wire::{Checksum, TcpFlags, TcpOption, TcpOptionReader, TcpOptions, edit_header};
+use driftway_wire::{
+    Checksum, SegmentRange, TcpFlags, TcpOption, TcpOptionReader, TcpOptions, edit_header,
+};
 
 use crate::counts::{PacketAction, UntouchedReason};
 
@@ -91,11 +93,7 @@ pub struct Segment {
 impl Segment {
     /// Sequence numbers that the segment occupies.
     pub(crate) fn range(&self) -> SeqRange {
-        let mut len = self.payload_len;
-        for flag in [TcpFlags::SYN, TcpFlags::FIN] {
-            len += u32::from(self.flags.contains(flag));
-        }
-        SeqRange::new(self.seq, self.seq + len)
+        SegmentRange::new(self.seq, self.flags, self.payload_len).all()
     }
     pub(crate) fn has_flags(&self, flags: TcpFlags) -> bool {
         self.flags.contains(flags)

@@ -33,8 +33,8 @@ const RESERVED: usize = 32;
 #[derive(Clone, Debug)]
 pub struct Reassembly {
     data_blocks: Vec<DataBlock>,
-    /// The FIN, and the arrival count when it came.
-    fin: Option<(Seq, u64)>,
+    /// The sequence number of the FIN, and the arrival count when it came.
+    fin: Option<(SeqRange, u64)>,
     arrivals: u64,
 }
 
@@ -88,9 +88,9 @@ impl Reassembly {
     }
 
     /// Inserts a FIN, with nothing behind it.
-    pub fn insert_fin(&mut self, seq: Seq) {
+    pub fn insert_fin(&mut self, fin: SeqRange) {
         self.arrivals += 1;
-        self.fin = Some((seq, self.arrivals));
+        self.fin = Some((fin, self.arrivals));
     }
 
     /// Removes the FIN once all data before it has arrived.
@@ -143,8 +143,7 @@ impl Reassembly {
     /// different streams are one range, and the FIN extends the range that it ends.
     fn sequence_runs(&self) -> impl Iterator<Item = (SeqRange, u64)> + '_ {
         let data = self.data_blocks.iter().map(|p| (SeqRange::new(p.seq, p.end()), p.last_arrival));
-        let fin = self.fin.map(|(seq, touched)| (SeqRange::new(seq, seq + 1), touched));
-        let mut rest = data.chain(fin).peekable();
+        let mut rest = data.chain(self.fin).peekable();
         core::iter::from_fn(move || {
             let (mut run, mut touched) = rest.next()?;
             while let Some((next, when)) = rest.next_if(|(next, _)| next.start == run.end) {
@@ -208,7 +207,8 @@ mod test {
     #[test]
     fn a_fin_is_reported_alone_or_with_the_data_before_it() {
         let mut r = Reassembly::default();
-        r.insert_fin(Seq(300));
+        let fin = SeqRange::new(Seq(300), Seq(301));
+        r.insert_fin(fin);
         assert_eq!((runs(&r), r.is_empty(), r.end()), (std::vec![(300, 301)], false, None));
         for at in [250, 100] {
             let (seq, payload) = piece(at, 50);
@@ -216,7 +216,7 @@ mod test {
         }
         assert_eq!(runs(&r), [(100, 150), (250, 301)]);
         let mut blocks = SackBlocks::EMPTY;
-        r.insert_fin(Seq(300));
+        r.insert_fin(fin);
         r.fill_sack_blocks(&mut blocks, 1);
         assert_eq!(blocks.as_slice(), [SeqRange::new(Seq(250), Seq(301))]);
         r.take_fin();

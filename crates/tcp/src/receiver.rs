@@ -38,7 +38,7 @@ pub(crate) struct Receiver {
     /// Duplicate to be reported once as D-SACK (RFC 2883).
     dsack_block: Option<SeqRange>,
     /// Sequence number of the peer's FIN.
-    fin_seq: Option<Seq>,
+    fin: Option<SeqRange>,
 }
 
 impl Receiver {
@@ -55,7 +55,7 @@ impl Receiver {
             in_order_bytes: 0,
             out_of_order: Reassembly::default(),
             dsack_block: None,
-            fin_seq: None,
+            fin: None,
         }
     }
 
@@ -81,33 +81,31 @@ impl Receiver {
     }
     /// Sequence number of the peer's FIN, if it has arrived.
     pub fn fin_seq(&self) -> Option<Seq> {
-        self.fin_seq
+        self.fin.map(|fin| fin.start)
     }
     /// True once the peer's FIN and everything before it has arrived.
     pub fn is_finished(&self) -> bool {
-        self.fin_seq.is_some_and(|fin| self.nxt.after(fin))
+        self.fin.is_some_and(|fin| self.nxt.at_or_after(fin.end))
     }
 
-    /// Records the peer's FIN at `seq`, new or retransmitted.
-    pub fn on_fin(&mut self, seq: Seq) {
-        let known = self.fin_seq.is_some_and(|fin| fin != seq);
-        if known || self.is_finished() || seq.before(self.highest()) {
+    /// Records the peer's FIN, new or retransmitted.
+    pub fn on_fin(&mut self, fin: SeqRange) {
+        let contradicts = self.fin.is_some_and(|known| known != fin);
+        if contradicts || self.is_finished() || fin.start.before(self.highest()) {
             return;
         }
-        self.fin_seq = Some(seq);
-        if seq != self.nxt {
-            self.out_of_order.insert_fin(seq);
+        self.fin = Some(fin);
+        if fin.start != self.nxt {
+            self.out_of_order.insert_fin(fin);
         }
     }
     /// Advances RCV.NXT past the FIN if that is next; true if so.
     pub fn take_fin(&mut self) -> bool {
-        let next = self.fin_seq == Some(self.nxt);
-        if next {
-            self.out_of_order.take_fin();
-            self.nxt += 1;
-            self.right_edge = self.right_edge.max(self.nxt);
-        }
-        next
+        let Some(fin) = self.fin.filter(|fin| fin.start == self.nxt) else { return false };
+        self.out_of_order.take_fin();
+        self.nxt = fin.end;
+        self.right_edge = self.right_edge.max(self.nxt);
+        true
     }
     /// Records that an unscaled window was advertised in a SYN (RFC 7323 §2.2).
     pub fn on_unscaled_window_offered(&mut self, window: u16) {

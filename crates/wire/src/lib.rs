@@ -44,6 +44,7 @@ mod lost_packet;
 mod packet;
 mod payload;
 mod routed_packet;
+mod segment_range;
 mod tcp;
 mod tcp_options;
 mod udp;
@@ -70,6 +71,7 @@ pub use ip::{IPV4_HEADER_LEN, IpHeader, IpOptions};
 pub use packet::{Body, Packet};
 pub use payload::Payload;
 pub use routed_packet::RoutedPacket;
+pub use segment_range::SegmentRange;
 pub use tcp::{TcpFlags, TcpSegment};
 pub use tcp_options::{
     RawTcpOption, SackBlocks, TcpOption, TcpOptionReader, TcpOptions, Timestamps,

@@ -3,7 +3,7 @@
 use driftway_base::Seq;
 
 use crate::cursor::{Reader, Writer};
-use crate::{DecodeError, EncodeError, Payload, TcpOptions};
+use crate::{DecodeError, EncodeError, Payload, SegmentRange, TcpOptions};
 
 /// Length of a TCP header without options (bytes).
 pub(crate) const TCP_HEADER_LEN: u32 = 20;
@@ -32,15 +32,17 @@ pub struct TcpSegment {
 }
 
 impl TcpSegment {
-    /// SEG.LEN (RFC 9293): sequence numbers occupied by payload, SYN and FIN.
+    /// Sequence numbers occupied by SYN, payload and FIN.
+    pub const fn range(&self) -> SegmentRange {
+        SegmentRange::new(self.seq, self.flags, self.payload.len)
+    }
+    /// SEG.LEN (RFC 9293): the number of sequence numbers.
     pub const fn sequence_len(&self) -> u32 {
-        self.payload.len.wrapping_add(
-            self.flags.contains(TcpFlags::SYN) as u32 + self.flags.contains(TcpFlags::FIN) as u32,
-        )
+        self.range().sequence_len()
     }
     /// One past the last sequence number.
     pub const fn end(&self) -> Seq {
-        Seq(self.seq.0.wrapping_add(self.sequence_len()))
+        self.range().end()
     }
 
     /// Writes header and options with a checksum of zero.

@@ -147,9 +147,9 @@ impl Connection {
     fn on_new_ack(&mut self, now: Instant, segment: &TcpSegment, outstanding: u32) {
         let ack = segment.ack;
         let snd = &mut self.snd;
-        let bytes = ack.since(snd.send_state.una());
-        let fin_acked = snd.fin_seq.is_some_and(|fin| ack.after(fin));
-        snd.una_offset += u64::from(bytes - u32::from(fin_acked && bytes > 0));
+        let acked_range = snd.segment_range(SeqRange::new(snd.send_state.una(), ack));
+        snd.una_offset += u64::from(acked_range.payload_len);
+        let bytes = acked_range.sequence_len();
         let send = &mut snd.send_state;
         let validates = self.config.window_validation;
         let cwnd_limited = if validates {
@@ -195,7 +195,7 @@ impl Connection {
         if advance.restarts_timer || send.outstanding() == 0 {
             self.restart_retransmission_timer(now);
         }
-        if fin_acked {
+        if acked_range.has_fin {
             self.on_fin_acknowledged(now);
         }
     }

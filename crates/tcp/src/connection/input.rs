@@ -436,9 +436,9 @@ impl Connection {
 
     /// Processes the FIN, once everything before it has arrived.
     fn on_fin(&mut self, now: Instant, segment: &TcpSegment) {
-        let fin_seq = segment.seq + segment.payload.len;
-        if segment.flags.contains(TcpFlags::FIN) && self.state.may_receive() {
-            self.rcv.on_fin(fin_seq);
+        let fin = segment.range().fin();
+        if let Some(fin) = fin.filter(|_| self.state.may_receive()) {
+            self.rcv.on_fin(fin);
         }
         if self.rcv.fin_seq().is_none() {
             return;
@@ -450,7 +450,7 @@ impl Connection {
             if self.state == State::TimeWait {
                 self.start_time_wait(now);
             }
-        } else if segment.flags.contains(TcpFlags::FIN) {
+        } else if fin.is_some() {
             self.pending_ack.due_now = true;
         }
     }

@@ -2,7 +2,9 @@
 //! timer.
 
 use driftway_base::{Duration, Ecn, Instant, ProbeSize, Seq, SeqRange};
-use driftway_wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};
+use driftway_wire::{
+    Payload, SackBlocks, SegmentRange, TcpFlags, TcpOptions, TcpSegment, Timestamps,
+};
 
 use super::control_block::{Connection, Transmit};
 use super::sender::initial_window;
@@ -17,7 +19,7 @@ const MIN_TIMESTAMP_TICK: Duration = Duration::from_millis(1);
 /// A range of our stream chosen for transmission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SegmentChoice {
-    pub range: SeqRange,
+    pub range: SegmentRange,
     pub reason: SendReason,
 }
 
@@ -34,12 +36,6 @@ pub(super) enum SendReason {
     Aid { ahead_of_queue: bool },
     /// Window probe, or probe during a hold.
     WindowProbe,
-}
-
-impl SegmentChoice {
-    pub fn new(start: Seq, end: Seq, reason: SendReason) -> Self {
-        Self { range: SeqRange::new(start, end), reason }
-    }
 }
 
 impl Connection {
@@ -156,12 +152,14 @@ impl Connection {
                 } else {
                     SendReason::Retransmission
                 };
-                return Some(SegmentChoice::new(send.una(), end, reason));
+                let range = self.snd.segment_range(SeqRange::new(send.una(), end));
+                return Some(SegmentChoice { range, reason });
             }
         }
         if let Some(range) = self.snd.recovery.due_segment()
             && let Some(range) = self.within_peer_window(range)
         {
+            let range = self.snd.segment_range(range);
             return Some(SegmentChoice { range, reason: SendReason::Retransmission });
         }
         // RFC 8985 §7.3: a probe is new data, regardless of the congestion window.
@@ -177,6 +175,7 @@ impl Connection {
             && let Some(range) = self.snd.recovery.next_retransmission(&self.snd.send_state, false)
             && let Some(range) = self.within_peer_window(range)
         {
+            let range = self.snd.segment_range(range);
             return Some(SegmentChoice { range, reason: SendReason::Retransmission });
         }
         let mut choice = self.segment_from_nxt(now, budget, is_tail_probe);
@@ -189,6 +188,7 @@ impl Connection {
         if budget >= self.snd.send_state.mss()
             && let Some(range) = self.snd.recovery.next_retransmission(&self.snd.send_state, true)
         {
+            let range = self.snd.segment_range(range);
             return Some(SegmentChoice { range, reason: SendReason::Retransmission });
         }
         self.ensure_timer_runs(now);
@@ -216,7 +216,8 @@ impl Connection {
                 range.start = stop;
                 let ahead_of_queue =
                     self.snd.aid_retransmissions.front().is_some_and(|(_, ahead)| *ahead);
-                return Some(SegmentChoice::new(start, stop, SendReason::Aid { ahead_of_queue }));
+                let range = self.snd.segment_range(SeqRange::new(start, stop));
+                return Some(SegmentChoice { range, reason: SendReason::Aid { ahead_of_queue } });
             }
             self.snd.aid_retransmissions.pop_front();
         }
@@ -232,8 +233,9 @@ impl Connection {
         let waiting = snd.written_bytes_from(start);
         let room = snd.usable_window().min(snd.send_state.mss());
         if snd.hold.is_none() && room > 0 && waiting > 0 {
-            let len = waiting.min(u64::from(room)) as u32;
-            return Some(SegmentChoice::new(start, start + len, SendReason::FromNxt));
+            let payload_len = waiting.min(u64::from(room)) as u32;
+            let range = SegmentRange { start, has_syn: false, payload_len, has_fin: false };
+            return Some(SegmentChoice { range, reason: SendReason::FromNxt });
         }
         let most = match snd.hold.and_then(|held| held.probe).map(|probe| probe.size) {
             Some(ProbeSize::Segment) => snd.send_state.mss(),
@@ -244,13 +246,13 @@ impl Connection {
             snd.send_state.scoreboard().next_sacked(start).unwrap_or(start + most).since(start);
         let waiting = waiting.min(most.min(unreported.max(1)).into()) as u32;
         // With all data sent, the FIN's sequence number is used as a probe.
-        let fin = waiting == 0 && snd.fin_seq.map_or(snd.close_requested, |fin| fin == start);
-        let len = waiting + u32::from(fin);
-        if len == 0 {
+        let has_fin = waiting == 0 && snd.fin_seq.map_or(snd.close_requested, |fin| fin == start);
+        let range = SegmentRange { start, has_syn: false, payload_len: waiting, has_fin };
+        if range.all().is_empty() {
             return None;
         }
         self.stats.probes += 1;
-        Some(SegmentChoice::new(start, start + len, SendReason::WindowProbe))
+        Some(SegmentChoice { range, reason: SendReason::WindowProbe })
     }
 
     /// The next segment from SND.NXT: retransmissions after a timeout, then new data, then the FIN.
@@ -289,8 +291,11 @@ impl Connection {
         let fin_waits =
             snd.close_requested && (snd.fin_seq.is_none() || is_retransmission) && len != stop;
         let fin_here = snd.fin_seq.is_none_or(|fin| fin == start + len);
-        if fin_waits && fin_here && all && (len > 0 || waiting == 0) && snd.usable_window() > len {
-            return Some(SegmentChoice::new(start, start + (len + 1), SendReason::FromNxt));
+        let has_fin = fin_waits && fin_here && all && snd.usable_window() > len;
+        let range = SegmentRange { start, has_syn: false, payload_len: len, has_fin };
+        let choice = SegmentChoice { range, reason: SendReason::FromNxt };
+        if has_fin {
+            return Some(choice);
         }
         if len == 0 {
             return None;
@@ -303,7 +308,7 @@ impl Connection {
             || is_retransmission
             || (all && (nothing_out || !self.config.nagle))
             || (snd.max_wnd > 0 && len >= snd.max_wnd / 2);
-        worth.then(|| SegmentChoice::new(start, start + len, SendReason::FromNxt))
+        worth.then_some(choice)
     }
 
     /// Ensures that a timer is running while anything remains to be sent or acknowledged.
@@ -349,17 +354,14 @@ impl Connection {
 
     /// Builds the segment for `choice` and records its transmission.
     fn send(&mut self, now: Instant, choice: SegmentChoice) -> Transmit {
-        let SeqRange { start, end } = choice.range;
-        let waiting = self.snd.written_bytes_from(start);
-        let len = u64::from(end.since(start)).min(waiting) as u32;
-        let fin = end.since(start) > len && self.snd.close_requested;
+        let SegmentRange { start, payload_len: len, .. } = choice.range;
         let retransmission = start.before(self.snd.send_state.max());
         let mut flags = TcpFlags::ACK;
-        if fin {
+        if let Some(fin) = choice.range.fin() {
             flags = flags.with(TcpFlags::FIN);
-            self.snd.fin_seq = Some(start + len);
+            self.snd.fin_seq = Some(fin.start);
         }
-        if len > 0 && u64::from(len) == waiting {
+        if len > 0 && u64::from(len) == self.snd.written_bytes_from(start) {
             flags = flags.with(TcpFlags::PSH);
         }
         let fresh = len > 0 && !retransmission && choice.reason != SendReason::WindowProbe;
@@ -381,7 +383,7 @@ impl Connection {
         if choice.reason == (SendReason::Aid { ahead_of_queue: true }) {
             self.backdate(&mut segment);
         }
-        self.record_sent(now, choice, end, len, retransmission);
+        self.record_sent(now, choice, retransmission);
         Transmit {
             ecn,
             ahead_of_queue: choice.reason == SendReason::Aid { ahead_of_queue: true },
@@ -403,28 +405,23 @@ impl Connection {
         }
     }
 
-    fn record_sent(
-        &mut self,
-        now: Instant,
-        choice: SegmentChoice,
-        end: Seq,
-        len: u32,
-        retransmission: bool,
-    ) {
-        let start = choice.range.start;
+    fn record_sent(&mut self, now: Instant, choice: SegmentChoice, retransmission: bool) {
+        let SegmentRange { start, payload_len: len, .. } = choice.range;
+        let sent = choice.range.all();
+        let end = sent.end;
         // A probe with old data says nothing about the segment that it is a part of: that is still lost,
         // or in flight, as before.
         let is_old = end.at_or_before(self.snd.send_state.max());
         if choice.reason != SendReason::WindowProbe || !is_old {
             let timed = self.snd.recovery.next_timeout();
-            self.snd.recovery.on_sent(now, SeqRange::new(start, end));
+            self.snd.recovery.on_sent(now, sent);
             self.update_recovery_timer_if_changed(now, timed);
         }
         let send = &mut self.snd.send_state;
         send.on_sent(end);
         match choice.reason {
             SendReason::FromNxt => send.on_sent_from_nxt(end, len),
-            SendReason::Retransmission => send.on_retransmission_sent(SeqRange::new(start, end)),
+            SendReason::Retransmission => send.on_retransmission_sent(sent),
             SendReason::TailLossProbe | SendReason::Aid { .. } | SendReason::WindowProbe => {}
         }
         if len > 0 && choice.reason != SendReason::WindowProbe {
@@ -440,7 +437,7 @@ impl Connection {
                 && matches!(choice.reason, SendReason::FromNxt | SendReason::Retransmission)
             {
                 // RFC 2883 §4: D-SACKs are of data.
-                state.on_retransmission(SeqRange::new(start, start + len), stamp);
+                state.on_retransmission(choice.range.payload(), stamp);
             }
             // Karn: retransmitted data is not timed (RFC 6298 §3).
             self.snd.timed_segment =
@@ -454,7 +451,7 @@ impl Connection {
         self.snd.last_sent = now;
         let at = self.config.clock.deadline(now, self.snd.rtt.rto());
         if choice.reason != SendReason::WindowProbe {
-            self.snd.recovery.start_segment_timer(now, SeqRange::new(start, end), at);
+            self.snd.recovery.start_segment_timer(now, sent, at);
         }
         if choice.reason != SendReason::WindowProbe && self.snd.hold.is_none() {
             self.timers.stop(Timer::Persist);

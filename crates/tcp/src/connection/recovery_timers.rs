@@ -132,10 +132,11 @@ impl Connection {
         let last = || self.snd.recovery.last_segment();
         let choice = new.or_else(|| {
             last()
-                .map(|range| SegmentChoice::new(range.start, range.end, SendReason::TailLossProbe))
+                .map(|range| self.snd.segment_range(range))
+                .map(|range| SegmentChoice { range, reason: SendReason::TailLossProbe })
         })?;
         self.stats.tail_probes += 1;
-        let end = self.snd.send_state.max().max(choice.range.end);
+        let end = self.snd.send_state.max().max(choice.range.end());
         self.snd.recovery.on_probe(end, is_retransmission);
         Some(choice)
     }

@@ -7,6 +7,7 @@ use alloc::collections::VecDeque;
 use driftway_base::{
     Assign, Duration, HeldTimers, Instant, ProbeSpacing, Release, Retransmit, Seq, SeqRange,
 };
+use driftway_wire::SegmentRange;
 
 use crate::config::Config;
 use crate::cwnd_usage::CwndUsage;
@@ -176,6 +177,11 @@ impl Sender {
     /// Offset in our stream of the byte at `seq`.
     pub fn offset_at(&self, seq: Seq) -> u64 {
         self.una_offset + u64::from(seq.since(self.data_una()))
+    }
+
+    /// The part `range` of our stream, with its FIN, once sent.
+    pub fn segment_range(&self, range: SeqRange) -> SegmentRange {
+        SegmentRange::of_stream(range, self.fin_seq)
     }
 
     /// Written bytes at or beyond `seq`.
