@@ -52,10 +52,13 @@ impl Connection {
             }
             _ => {}
         }
-        if self.state.may_send()
-            && let Some(choice) = self.choose_segment(now)
-        {
-            return Some(self.send(now, choice));
+        if self.state.may_send() {
+            if let Some(choice) = self.take_next_segment(now) {
+                return Some(self.send(now, choice));
+            }
+            if self.snd.hold.is_none() {
+                self.ensure_timer_runs(now);
+            }
         }
         if core::mem::take(&mut self.snd.keep_alive_due) {
             // RFC 9293 §3.8.4: SND.NXT − 1, which requires an answer.
@@ -128,9 +131,11 @@ impl Connection {
         Transmit { retransmission: !first, ..Transmit::plain(segment) }
     }
 
-    /// Chooses the next data to be sent.
-    fn choose_segment(&mut self, now: Instant) -> Option<SegmentChoice> {
-        if let Some(choice) = self.next_aid_retransmission() {
+    /// Takes the next segment to be sent from those that are due: a retransmission, a probe, or new
+    /// data. A request for it (of an aid, of loss recovery, of a timer) is thereby done. Before new
+    /// data, SND.NXT skips what is SACKed, and after an idle period the congestion window restarts.
+    fn take_next_segment(&mut self, now: Instant) -> Option<SegmentChoice> {
+        if let Some(choice) = self.take_aid_retransmission() {
             return Some(choice);
         }
         if core::mem::take(&mut self.snd.window_probe_due)
@@ -159,8 +164,7 @@ impl Connection {
         if let Some(range) = self.snd.recovery.due_segment()
             && let Some(range) = self.within_peer_window(range)
         {
-            let range = self.snd.segment_range(range);
-            return Some(SegmentChoice { range, reason: SendReason::Retransmission });
+            return Some(self.retransmission(range));
         }
         // RFC 8985 §7.3: a probe is new data, regardless of the congestion window.
         let is_tail_probe = core::mem::take(&mut self.snd.tail_probe_due);
@@ -175,12 +179,18 @@ impl Connection {
             && let Some(range) = self.snd.recovery.next_retransmission(&self.snd.send_state, false)
             && let Some(range) = self.within_peer_window(range)
         {
-            let range = self.snd.segment_range(range);
-            return Some(SegmentChoice { range, reason: SendReason::Retransmission });
+            return Some(self.retransmission(range));
         }
-        let mut choice = self.segment_from_nxt(now, budget, is_tail_probe);
+        self.snd.send_state.skip_sacked();
+        let is_idle = self.snd.send_state.outstanding() == 0;
+        if is_idle {
+            self.restart_window_after_idle(now);
+        }
+        let new_budget =
+            if is_idle { self.snd.recovery.budget(&self.snd.send_state) } else { budget };
+        let mut choice = self.segment_from_nxt(new_budget, is_tail_probe);
         if is_tail_probe {
-            choice = self.tail_probe(choice);
+            choice = self.take_tail_probe(choice);
         }
         if choice.is_some() {
             return choice;
@@ -188,11 +198,25 @@ impl Connection {
         if budget >= self.snd.send_state.mss()
             && let Some(range) = self.snd.recovery.next_retransmission(&self.snd.send_state, true)
         {
-            let range = self.snd.segment_range(range);
-            return Some(SegmentChoice { range, reason: SendReason::Retransmission });
+            return Some(self.retransmission(range));
         }
-        self.ensure_timer_runs(now);
         None
+    }
+
+    /// A retransmission by loss recovery.
+    fn retransmission(&self, range: SeqRange) -> SegmentChoice {
+        let range = self.snd.segment_range(range);
+        SegmentChoice { range, reason: SendReason::Retransmission }
+    }
+
+    /// Restarts from the initial window after an idle period, since the window is no measure of the
+    /// path any more (RFC 5681 §4.1).
+    fn restart_window_after_idle(&mut self, now: Instant) {
+        if now.since(self.snd.last_sent) > self.snd.rtt.rto() && self.stats.segments_sent > 0 {
+            let restart = initial_window(&self.config, self.snd.send_state.mss());
+            let window = &mut self.snd.send_state.window;
+            window.cwnd = window.cwnd.min(restart);
+        }
     }
 
     /// Limits a retransmission after a timeout to the peer's window, which may have shrunk.
@@ -204,8 +228,8 @@ impl Connection {
         end.after(range.start).then(|| SeqRange::new(range.start, end))
     }
 
-    /// The next segment of the ranges that an aid wants retransmitted.
-    fn next_aid_retransmission(&mut self) -> Option<SegmentChoice> {
+    /// Takes the next segment of the ranges that an aid wants retransmitted.
+    fn take_aid_retransmission(&mut self) -> Option<SegmentChoice> {
         let send = &self.snd.send_state;
         while let Some((range, _)) = self.snd.aid_retransmissions.front_mut() {
             let end = range.end.min(send.max());
@@ -226,7 +250,7 @@ impl Connection {
 
     /// The segment sent when the persist timer expires. A small window is used after all (RFC 9293
     /// §3.8.6.2.1, rule 4); a closed one is probed with a byte at SND.UNA (§3.8.6.1).
-    fn window_probe(&mut self) -> Option<SegmentChoice> {
+    fn window_probe(&self) -> Option<SegmentChoice> {
         let snd = &self.snd;
         let at_una = snd.hold.is_some() || snd.wnd == 0;
         let start = if at_una { snd.send_state.una() } else { snd.send_state.nxt() };
@@ -248,33 +272,13 @@ impl Connection {
         // With all data sent, the FIN's sequence number is used as a probe.
         let has_fin = waiting == 0 && snd.fin_seq.map_or(snd.close_requested, |fin| fin == start);
         let range = SegmentRange { start, has_syn: false, payload_len: waiting, has_fin };
-        if range.all().is_empty() {
-            return None;
-        }
-        self.stats.probes += 1;
-        Some(SegmentChoice { range, reason: SendReason::WindowProbe })
+        let choice = SegmentChoice { range, reason: SendReason::WindowProbe };
+        (!range.all().is_empty()).then_some(choice)
     }
 
     /// The next segment from SND.NXT: retransmissions after a timeout, then new data, then the FIN.
     /// `urgent` disables Nagle's algorithm and silly window avoidance.
-    fn segment_from_nxt(
-        &mut self,
-        now: Instant,
-        budget: u32,
-        urgent: bool,
-    ) -> Option<SegmentChoice> {
-        self.snd.send_state.skip_sacked();
-        let idle = self.snd.send_state.outstanding() == 0;
-        if idle
-            && now.since(self.snd.last_sent) > self.snd.rtt.rto()
-            && self.stats.segments_sent > 0
-        {
-            // RFC 5681 §4.1: after an idle period the window is not a measure of the path.
-            let restart = initial_window(&self.config, self.snd.send_state.mss());
-            let window = &mut self.snd.send_state.window;
-            window.cwnd = window.cwnd.min(restart);
-        }
-        let budget = if idle { self.snd.recovery.budget(&self.snd.send_state) } else { budget };
+    fn segment_from_nxt(&self, budget: u32, urgent: bool) -> Option<SegmentChoice> {
         let snd = &self.snd;
         let send = &snd.send_state;
         let start = send.nxt();
@@ -405,6 +409,8 @@ impl Connection {
         }
     }
 
+    /// Records the transmission: in the send state, in loss recovery, in the statistics and in the
+    /// timers, which it starts.
     fn record_sent(&mut self, now: Instant, choice: SegmentChoice, retransmission: bool) {
         let SegmentRange { start, payload_len: len, .. } = choice.range;
         let sent = choice.range.all();
@@ -430,6 +436,7 @@ impl Connection {
             self.snd.send_state.on_data_sent(len);
             self.validate_window(now);
         }
+        self.stats.probes += u64::from(choice.reason == SendReason::WindowProbe);
         if retransmission {
             self.stats.retransmissions += u64::from(choice.reason != SendReason::WindowProbe);
             let stamp = self.timestamp(now);

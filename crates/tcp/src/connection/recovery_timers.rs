@@ -125,9 +125,9 @@ impl Connection {
         }
     }
 
-    /// The tail loss probe: new data, if available, otherwise the last segment.
+    /// Takes the tail loss probe: new data, if available, otherwise the last segment.
     #[cold]
-    pub(super) fn tail_probe(&mut self, new: Option<SegmentChoice>) -> Option<SegmentChoice> {
+    pub(super) fn take_tail_probe(&mut self, new: Option<SegmentChoice>) -> Option<SegmentChoice> {
         let is_retransmission = new.is_none();
         let last = || self.snd.recovery.last_segment();
         let choice = new.or_else(|| {
