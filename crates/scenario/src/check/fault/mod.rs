@@ -1,0 +1,50 @@
+//! Validation of network faults.
+
+mod change;
+mod congestion;
+mod cross_traffic;
+mod fading;
+mod hop;
+mod interference;
+mod partition;
+mod radio_down;
+mod reordering;
+mod schedule;
+
+use super::problem::{CheckResult, require};
+use crate::{Fault, Network, Time};
+
+pub(super) fn check(key: &str, fault: &Fault, network: &Network, duration: Time) -> CheckResult {
+    check_kind(key, fault, network)?;
+    match fault {
+        Fault::Partition(fault) => partition::check(key, fault, network, duration),
+        Fault::Congestion(fault) => congestion::check(key, fault, network),
+        Fault::Reordering(fault) => reordering::check(key, fault, network),
+        Fault::Interference(fault) => interference::check(key, fault, network),
+        Fault::Change(fault) => change::check(key, fault, network),
+        Fault::RadioDown(fault) => radio_down::check(key, fault, network),
+        Fault::Fading(fault) => fading::check(key, fault, network),
+    }
+}
+
+/// Checks that the network can have this fault.
+fn check_kind(key: &str, fault: &Fault, network: &Network) -> CheckResult {
+    match (network, fault) {
+        (Network::Path(_), Fault::RadioDown(_)) => require(false, format!("{key}.kind"), || {
+            "a fault of kind \"radio-down\", but the nodes of a path have no radios\n\
+             to interrupt a hop, use kind = \"partition\""
+                .into()
+        }),
+        (Network::Adhoc(_), fault) => {
+            let is_of_radio = matches!(fault, Fault::RadioDown(_) | Fault::Fading(_));
+            require(is_of_radio, format!("{key}.kind"), || {
+                format!(
+                    "a fault of kind \"{}\", but an ad hoc network has no hops\n\
+                     its faults are of kind \"radio-down\" or \"fading\"",
+                    fault.kind()
+                )
+            })
+        }
+        _ => Ok(()),
+    }
+}
