@@ -7,7 +7,7 @@ pub fn run(input: &[u8]) {
     routed(input);
 }
 
-/// As `plain`, with routing headers.
+/// Checks what `plain` does, with routing headers.
 fn routed(input: &[u8]) {
     let Ok((packet, payload)) = RoutedPacket::decode(input) else { return };
     let mut again = [0; 70_000];

@@ -34,7 +34,7 @@ struct Driver {
     now: Instant,
     /// The last packets of the local TCP, to be quoted and repeated.
     repeats: Vec<Vec<u8>>,
-    /// By local port and remote host.
+    /// Sequence numbers by local port and remote host.
     flows: BTreeMap<(u16, u8), SequenceNumbers>,
 }
 
@@ -42,8 +42,8 @@ struct Driver {
 struct SequenceNumbers {
     ours: Seq,
     theirs: Seq,
-    /// For the connection that began with the last SYN: one past the highest sequence number sent by the
-    /// local TCP, the highest number it has acknowledged, and the highest acknowledgment it has received.
+    /// One past the highest sequence number sent by the local TCP, for the connection that began with the
+    /// last SYN; the highest number it has acknowledged; and the highest acknowledgment it has received.
     high: Seq,
     has: Seq,
     knows: Seq,
@@ -225,7 +225,7 @@ impl Driver {
         }
     }
 
-    /// From now on the path works, the peer acknowledges all data, and the local TCP sends new data twice,
+    /// Lets the path work from now on: the peer acknowledges all data, and the local TCP sends new data twice,
     /// and retransmits every second what is unacknowledged. Each time all data must be delivered soon, or a
     /// flow that is still disconnected must have no data left to probe with. The input determines the
     /// round-trip time. The bound is the shim's two seconds, two RTOs of the local TCP for data that only it

@@ -105,7 +105,7 @@ struct Hosts {
     written: [u64; 2],
     read: [u64; 2],
     events: [Vec<Event>; 2],
-    /// By arrival: the receiver and the segment.
+    /// Receiver and segment of each arrival.
     on_the_way: BTreeMap<(Instant, u64), (usize, TcpSegment)>,
     sent: u64,
     up: bool,

@@ -120,7 +120,7 @@ mod test {
         }
     }
 
-    /// Without traffic in the reverse direction its metrics are absent.
+    /// The metrics of the reverse direction are absent without traffic in it.
     #[test]
     fn reverse_metrics_are_summarised_where_present() {
         let names = |back_delivered_bytes| {

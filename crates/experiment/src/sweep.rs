@@ -12,9 +12,9 @@ use crate::{labels, words};
 /// A key and its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vary {
-    /// Dotted, as in a scenario file.
+    /// Dotted name, as in a scenario file.
     pub key: String,
-    /// In the syntax of `--set`.
+    /// Values in the syntax of `--set`.
     pub values: Vec<String>,
 }
 

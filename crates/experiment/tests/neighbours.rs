@@ -62,7 +62,7 @@ const RUNS: u32 = 10;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Queue {
-    /// Of this many BDP.
+    /// Length in BDP.
     DropTail(f64),
     Red,
     Codel,

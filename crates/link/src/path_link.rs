@@ -283,7 +283,7 @@ impl PathLink {
 
     /// Holds back the next `frames` frames that this side's queue accepts, until all have arrived;
     /// then they are appended to the queue, the last first. This ends early when the first of them
-    /// has waited for `at_most`, when the queue is full, when the link is cut, or with another such
+    /// has waited for `max_wait`, when the queue is full, when the link is cut, or with another such
     /// command; later frames are then not held back. Frames held back count as queued.
     pub fn reverse_next(&mut self, now: Instant, side: Side, frames: u32, max_wait: Duration) {
         let now = self.advance(now);

@@ -73,7 +73,7 @@ fn routing_packets_go_first_and_evict_the_tail() {
     assert_eq!(queue.counters().overflows, 2);
 }
 
-/// As in a queue sorted by TCP sequence numbers (westin-2003 §5.2), here by the handle.
+/// A queue sorted by TCP sequence numbers (westin-2003 §5.2), here by the handle.
 #[test]
 fn a_packet_is_inserted_before_the_first_later_one() {
     let mut queue = queue(4, Priority::Classes);

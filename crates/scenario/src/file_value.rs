@@ -113,7 +113,7 @@ impl<'de> Deserialize<'de> for Lifetime {
     }
 }
 
-/// For configurations in which `None` means unlimited.
+/// Conversion for configurations in which `None` means unlimited.
 impl FileValue<Option<Duration>> for Lifetime {
     fn from_config(value: Option<Duration>) -> Self {
         value.map_or(Self::Forever, |value| Self::Limited(Time(value)))

@@ -229,9 +229,9 @@ impl Keywords for GrowthKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Window {
-    /// In bytes.
+    /// A number of bytes.
     Bytes(Size),
-    /// In segments of the MSS.
+    /// A number of segments of the MSS.
     Segments(u32),
 }
 

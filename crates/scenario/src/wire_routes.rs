@@ -10,7 +10,7 @@ use crate::Mixed;
 pub struct WireRoutes {
     /// The ends of each wire.
     ends: Vec<[usize; 2]>,
-    /// By node, then destination; empty for nodes without wires.
+    /// Next wire by node, then destination; empty for nodes without wires.
     next: Vec<Vec<Option<usize>>>,
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Creates the receiver; `shift` is the scale of the announced window, if it is negotiated.
+    /// Creates the receiver; `window_shift` is the scale of the announced window, if it is negotiated.
     pub fn new(capacity: u32, window_shift: u8, dsack_enabled: bool) -> Self {
         Self {
             dsack_enabled,

@@ -62,7 +62,7 @@ fn acknowledgments_out_of_range_are_challenged() {
     conn.sends(["ack 11"]);
 }
 
-/// As in ns-2.35: acknowledgments that are too old are not answered; those of unsent data are.
+/// Acknowledgments that are too old are not answered, as in ns-2.35; those of unsent data are.
 #[test]
 fn challenges_of_old_acknowledgments_can_be_disabled() {
     let mut conn = TestConnection::in_flight(&Config { challenge_old_acks: false, ..plain() }, 2);

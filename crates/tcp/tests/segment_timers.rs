@@ -147,7 +147,7 @@ fn each_frozen_timer_keeps_its_remaining_time() {
     assert_eq!(conn.tcp.rtt().rto(), MS(2000), "one response");
 }
 
-/// After a hold without freeze, all timers restart as for a new transmission.
+/// All timers restart as for a new transmission after a hold without freeze.
 #[test]
 fn the_end_of_a_hold_restarts_all_timers() {
     let mut conn = spaced();

@@ -45,10 +45,10 @@ pub enum EchoOrder {
 /// Time at which TCP's window before the loss state is restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CwndRestoreTime {
-    /// Before TCP processes the acknowledgment that ends the loss state.
+    /// The instant before TCP processes the acknowledgment that ends the loss state.
     #[default]
     Before,
-    /// After that, which undoes TCP's response to an echo in the same segment.
+    /// The instant after that, which undoes TCP's response to an echo in the same segment.
     After,
 }
 
@@ -111,8 +111,9 @@ pub struct AtcpOptions {
     /// echo until the sender's window is reduced (RFC 3168 §6.1.3), which returns ATCP to this state while
     /// the congestion lasts.
     pub congested_until: CongestedExit,
-    /// In liu-singh-2001 §IV atcp_input() examines the ECN bit first in the normal state; the order in the
-    /// loss state is not specified. The default is first, the same order for both.
+    /// Order of the ECN bit and the other conditions in the loss state, which liu-singh-2001 §IV does not
+    /// specify: atcp_input() examines the bit first in the normal state. The default is first, the same
+    /// order for both.
     pub echo: EchoOrder,
     /// liu-singh-2001 §IV sets TCP's window to ATCP's, if that is larger, once TCP has left persist mode,
     /// before or after tcp_input() processes the segment. The default is before, which does not interfere

@@ -28,7 +28,8 @@ fn defaults() -> ElfnOptions {
     ElfnOptions { standby, ..ElfnOptions::default() }
 }
 
-/// At `start`, packets `first` to `next` − 1 are sent with a window of eight, and more data waits.
+/// A line on which packets `first` to `next` − 1 are sent at `start` with a window of eight, and more
+/// data waits.
 fn sent_at(options: ElfnOptions, start: Instant, first: u32, next: u32) -> Line {
     let mut line = ScriptedDriver::new(Elfn::new(options));
     line.run_until(start);

@@ -19,7 +19,7 @@ const FIRST: MobileHostOptions = MobileHostOptions {
     probe_min: Duration::from_secs(60),
     probe_max: Duration::from_secs(60),
 };
-/// As in the paper's listing.
+/// The paper's listing.
 const LISTING: MobileHostOptions =
     MobileHostOptions { resend: Resend::LastSent, ssthresh: SsthreshAfterTimeout::Max, ..FIRST };
 

@@ -155,7 +155,7 @@ fn a_sweep_on_the_command_line_is_a_study() {
     assert_eq!(document["figures"][0]["arms"]["ATCP"][1]["n"], 3);
 }
 
-/// After Ctrl-C finished runs are cached, and the same command gives the same bytes.
+/// Finished runs are cached at Ctrl-C, and the same command then gives the same bytes.
 #[test]
 fn an_interrupted_study_continues() {
     let bench = study_dir();

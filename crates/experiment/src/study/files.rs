@@ -38,7 +38,7 @@ pub struct Source {
 /// Location of the files.
 #[derive(Clone, Debug)]
 enum Location {
-    /// In a directory; `file` is the study's own file.
+    /// A directory; `file` is the study's own file.
     Dir { dir: PathBuf, file: String },
     /// Built into this program.
     BuiltIn,

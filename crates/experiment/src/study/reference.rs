@@ -59,9 +59,9 @@ pub struct Ns2Config {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgreementCriterion {
-    /// At each point, the ratio of the mean goodputs deviates from 1 by at most this.
+    /// The ratio of the mean goodputs deviates from 1 by at most this at each point.
     Within(f64),
-    /// Over the points, the 90 % interval of the mean logarithm of the ratio lies within ± 10 %.
+    /// The 90 % interval of the mean logarithm of the ratio, over the points, lies within ± 10 %.
     LogRatio,
     /// Measured and reported, but not judged.
     Reported,

@@ -9,10 +9,10 @@ use super::measure::Measurement;
 use super::number::PaperNumber;
 use super::statement::format::{Bound, Statement, Verdict};
 
-/// As a fraction of the number.
+/// Tolerance as a fraction of the number.
 const TOLERANCE: f64 = 0.10;
 
-/// Of a percentage: five points.
+/// Tolerance of a percentage: five points.
 const PERCENTAGE_POINTS: f64 = 0.05;
 
 /// The claim of a statement.
@@ -20,11 +20,11 @@ const PERCENTAGE_POINTS: f64 = 0.05;
 pub enum Claim {
     /// A number or a range, possibly a bound.
     Number(PaperNumber, Option<Bound>),
-    /// Between these.
+    /// A value between these.
     Band(f64, f64),
-    /// Above zero.
+    /// A value above zero.
     AboveZero,
-    /// Not below zero.
+    /// A value not below zero.
     NotBelowZero,
 }
 

@@ -52,8 +52,8 @@ fn send(mut stream: TcpStream, number: u64) -> io::Result<StreamDigest> {
     }
 }
 
-/// With ICMP errors, or without a route, TCP gives up an attempt at once (RFC 5461 §4.1);
-/// applications then try again.
+/// Connects as applications do, which try again: at an ICMP error, or without a route, TCP gives up an
+/// attempt at once (RFC 5461 §4.1).
 fn connect(
     near: &Namespace,
     to: SocketAddrV4,

@@ -60,7 +60,7 @@ fn two_shims_are_not_worse_than_none() {
     }
 }
 
-/// Before the outage, in it, or while what was stored is sent again.
+/// The shim is killed before the outage, in it, or while what was stored is sent again.
 fn one_of_two_shims_is_killed() {
     let arms = [(PathEnd::Near, 400), (PathEnd::Far, 1000), (PathEnd::Near, 1450)];
     let arms = arms.map(|(killed, at)| {

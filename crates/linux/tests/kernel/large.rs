@@ -34,7 +34,7 @@ fn packets_per_megabyte(shim_at: Option<usize>) -> f64 {
     packets as f64 / (BYTES as f64 / 1e6)
 }
 
-/// Of one segment each there are 691, and more acknowledgments. Their own number depends on how fast
+/// Packets of one segment each are 691, and acknowledgments more. Their own number depends on how fast
 /// the program reads, too.
 fn large_packets_reach_the_receiver_as_such() {
     let plain = packets_per_megabyte(None);

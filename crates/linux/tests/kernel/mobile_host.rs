@@ -210,8 +210,8 @@ fn this_kernel_as_fixed_host_of_driftways_tcp() {
     }
 }
 
-/// Until a run satisfies `is_good`, because other work on this machine may delay one; each of several
-/// in a row shows what is not a delay.
+/// Runs until a run satisfies `is_good`, because other work on this machine may delay one; several in a
+/// row show what is not a delay.
 fn one_of_three(run: impl Fn() -> Run, is_good: impl Fn(&Run) -> bool) -> Run {
     let mut last = None;
     for _ in 0..3 {

@@ -88,7 +88,7 @@ fn connected_socket(
 /// Effect of a cut on a transfer.
 #[derive(Debug)]
 struct Resumed {
-    /// From the end of the cut to the first data.
+    /// Time from the end of the cut to the first data.
     first: Duration,
     counts: Option<Counts>,
 }
@@ -241,7 +241,7 @@ fn a_strict_firewall_costs_nothing() {
 struct OtherLinkStall {
     /// The longest time without data of the flow over the other link.
     healthy: [Duration; 2],
-    /// From the recovery of a flow's own link to its first data.
+    /// Time from the recovery of a flow's own link to its first data.
     first: [Duration; 2],
 }
 

@@ -39,7 +39,7 @@ impl PacketCapture {
         })
     }
 
-    /// Of these, packets with data for the server.
+    /// Packets among these with data for the server.
     pub fn data(&self) -> impl Iterator<Item = Vec<u8>> {
         self.packets().filter(|packet| is_data(packet))
     }

@@ -219,7 +219,7 @@ pub fn shape(name: &str, rate: u32, queue: u32) -> io::Result<()> {
 /// The way in which a router drops packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// With an ICMP error.
+    /// Notified by an ICMP error.
     Notified,
     #[allow(dead_code, reason = "used by the bench only")]
     Silent,

@@ -31,9 +31,9 @@ pub struct Congestion {
     /// Direction of the cross traffic: `"forward"`, `"backward"` or `"both"`. Default `"forward"`.
     #[serde(default)]
     pub direction: Direction,
-    /// During a burst the queue of the hop marks every ECN-capable packet in the direction of the
-    /// burst, regardless of its `ecn_threshold` (liu-singh-2001 §V-B: congestion results in an
-    /// explicit congestion notification). The link's `mark_loss` applies to these marks too.
+    /// Marking of every ECN-capable packet in the direction of the burst by the queue of the hop,
+    /// during the burst, regardless of its `ecn_threshold` (liu-singh-2001 §V-B: congestion results
+    /// in an explicit congestion notification). The link's `mark_loss` applies to these marks too.
     /// Default false.
     #[serde(default, skip_serializing_if = "is_false")]
     pub marks: bool,

@@ -281,7 +281,7 @@ fn aodv_over_tdma_sends_hello_messages() {
     );
 }
 
-/// By default DSR cannot detect broken links itself; static nodes have none.
+/// DSR by default cannot detect broken links itself; static nodes have none.
 #[test]
 fn dsr_over_tdma_needs_static_nodes() {
     let tdma = ("network.mac", r#"{ kind = "tdma" }"#);

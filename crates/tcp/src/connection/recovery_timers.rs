@@ -18,7 +18,7 @@ use crate::undo_state::dsack_block;
 
 impl Connection {
     /// Passes the contents of an acknowledgment to the recovery; SND.UNA has advanced by
-    /// `advanced`.
+    /// `acked_bytes`.
     pub(super) fn give_feedback(&mut self, now: Instant, segment: &TcpSegment, acked_bytes: u32) {
         let send = &self.snd.send_state;
         let mut blocks = [SeqRange::new(send.una(), send.una()); 4];

@@ -138,7 +138,7 @@ pub trait LossRecovery: Send + fmt::Debug {
         None
     }
 
-    /// Records the transmission of a tail loss probe that ends at `end`; `again`: a retransmission.
+    /// Records the transmission of a tail loss probe that ends at `end`.
     fn on_probe(&mut self, end: Seq, is_retransmission: bool) {
         let _ = (end, is_retransmission);
     }

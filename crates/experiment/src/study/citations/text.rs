@@ -3,7 +3,7 @@
 /// A passage of a text with its cited numbers, which a file writes in braces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnnotatedPassage {
-    /// Without braces, and with whitespace collapsed.
+    /// The text without braces, with whitespace collapsed.
     pub text: String,
     /// The numbers as written.
     pub numbers: Vec<String>,

@@ -35,7 +35,7 @@ pub enum CountedAs {
     Number,
     /// The paper's statements of order, trend, band or difference.
     Order,
-    /// In none, because no aid could violate it.
+    /// No category, because no aid could violate it.
     Capped,
     /// Our own statements.
     Ours,
