@@ -139,11 +139,11 @@ impl Aid for CwndLimit {
         let Some(mss) = self.requested_mss.filter(|_| self.rewrites_window) else {
             return SegmentVerdict::Pass;
         };
-        let field = self.window_field(mss);
-        if !segment.flags.contains(TcpFlags::ACK) || segment.window <= field {
+        let window = self.window_field(mss);
+        if !segment.flags.contains(TcpFlags::ACK) || segment.window <= window {
             return SegmentVerdict::Pass;
         }
-        SegmentVerdict::Replace(TcpSegment { window: field, ..*segment })
+        SegmentVerdict::Replace(TcpSegment { window, ..*segment })
     }
 
     fn on_signal(&mut self, _: Instant, _: &Signal, _: &TcpView) {}

@@ -65,21 +65,21 @@ impl Epln {
     }
 
     /// Algorithm 2 for one packet.
-    fn on_reported_packet(&mut self, cx: &mut Context<'_, State>, packet: SeqRange, lost: bool) {
+    fn on_reported_packet(&mut self, cx: &mut Context<'_, State>, range: SeqRange, lost: bool) {
         if cx.state() == State::Active {
-            self.standby.begin(cx, packet);
+            self.standby.begin(cx, range);
             self.transition(cx, Transition::Notification);
-        } else if packet.start.after(self.standby.probe_start()) {
+        } else if range.start.after(self.standby.probe_start()) {
             // A packet is in flight, the probe or a salvaged one, and its acknowledgment is awaited.
-            if lost && self.lost.len() < MAX_LOST_PACKETS && !self.lost.contains(&packet) {
-                self.lost.push(packet);
+            if lost && self.lost.len() < MAX_LOST_PACKETS && !self.lost.contains(&range) {
+                self.lost.push(range);
             }
             return;
         } else {
-            self.standby.set_probe(packet);
+            self.standby.set_probe(range);
         }
         if lost {
-            cx.request(Act::Resend { range: packet, ahead_of_queue: false });
+            cx.request(Act::Resend { range, ahead_of_queue: false });
         }
     }
 

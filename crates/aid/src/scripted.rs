@@ -24,7 +24,7 @@ pub enum Event {
         /// The segment.
         segment: TcpSegment,
         /// It was enqueued at the head of the interface queue.
-        ahead: bool,
+        ahead_of_queue: bool,
     },
     /// TCP sent a segment, and the aid dropped it.
     DroppedOutgoing(TcpSegment),
@@ -213,7 +213,7 @@ impl<A: Aid> ScriptedDriver<A> {
                 break;
             };
             match requested_by_aid {
-                true => self.record_event(Event::Resent { segment, ahead: ahead_of_queue }),
+                true => self.record_event(Event::Resent { segment, ahead_of_queue }),
                 false => self.offer_with(Direction::Down, segment, &before),
             }
         }
@@ -276,8 +276,8 @@ impl<A: Aid> ScriptedDriver<A> {
     }
 
     fn send_for_acts(&mut self) {
-        while let Some((segment, ahead)) = self.tcp.poll_resend() {
-            self.record_event(Event::Resent { segment, ahead });
+        while let Some((segment, ahead_of_queue)) = self.tcp.poll_resend() {
+            self.record_event(Event::Resent { segment, ahead_of_queue });
         }
     }
 

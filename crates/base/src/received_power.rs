@@ -50,14 +50,9 @@ mod test {
     #[test]
     fn power_is_extrapolated_for_a_limited_time() {
         let suffices = |trend_cdb_per_s, millis| {
-            let at = Instant::from_secs(1);
-            ReceivedPower {
-                heard_at: at,
-                power_mbm: -8900,
-                trend_cdb_per_s,
-                sensitivity_mbm: -9000,
-            }
-            .is_receivable_at(at + Duration::from_millis(millis))
+            let heard_at = Instant::from_secs(1);
+            ReceivedPower { heard_at, power_mbm: -8900, trend_cdb_per_s, sensitivity_mbm: -9000 }
+                .is_receivable_at(heard_at + Duration::from_millis(millis))
         };
         assert!(suffices(Some(-50), 2_000) && !suffices(Some(-50), 2_020));
         assert!(suffices(None, 5_000) && !suffices(None, 5_001) && !suffices(Some(9), 5_001));

@@ -170,8 +170,8 @@ mod test {
             ..TcpView::default()
         };
         let concerns = |kind, flow_of_it, seq| {
-            let about = SignalDetails { flow: flow_of_it, seq, ..SignalDetails::default() };
-            Signal { kind, details: about }.concerns(flow, &view)
+            let details = SignalDetails { flow: flow_of_it, seq, ..SignalDetails::default() };
+            Signal { kind, details }.concerns(flow, &view)
         };
         let unreachable = SignalKind::Unreachable(UnreachableScope::Net);
         assert!(concerns(unreachable, None, None) && concerns(unreachable, Some(flow), None));

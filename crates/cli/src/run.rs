@@ -142,18 +142,18 @@ fn simulate(
     let wall_s = started.elapsed().as_secs_f64();
     progress.finish_and_clear();
 
-    let (mut results, mut kept) = (Vec::new(), Vec::new());
+    let (mut runs, mut kept) = (Vec::new(), Vec::new());
     for (result, done) in outcomes? {
         kept.push((result.seed, done));
-        results.push(result);
+        runs.push(result);
     }
-    let events: u64 = results.iter().map(|run| run.events).sum();
+    let events: u64 = runs.iter().map(|run| run.events).sum();
     let document = Document {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         scenario: scenario.clone(),
-        summary: summarise(&results),
-        runs: results,
+        summary: summarise(&runs),
+        runs,
         timing: Timing {
             wall_s,
             jobs,

@@ -54,14 +54,9 @@ pub fn with_runner<T>(
     let is_kept = cache.is_some();
     let bar = progress_bar(options.runs);
     let finished = || bar.inc(1);
-    let jobs = options.jobs() as usize;
-    let runner = Runner {
-        threads: jobs,
-        cache,
-        ignore_cache: options.fresh,
-        stop: &stop,
-        on_finished: &finished,
-    };
+    let threads = options.jobs() as usize;
+    let runner =
+        Runner { threads, cache, ignore_cache: options.fresh, stop: &stop, on_finished: &finished };
     let done = work(&runner);
     bar.finish_and_clear();
     done.map_err(|error| match error {

@@ -16,11 +16,15 @@ fn job(set: &[(&str, &str)]) -> Job {
 }
 
 /// The records of these seeds.
-fn run(cache: Option<&Path>, fresh: bool, job: &Job, step: Option<Duration>) -> Vec<RunRecord> {
+fn run(
+    cache: Option<&Path>,
+    ignore_cache: bool,
+    job: &Job,
+    step: Option<Duration>,
+) -> Vec<RunRecord> {
     let cache = cache.map(|dir| RunCache::at(dir).unwrap());
     let stop = AtomicBool::new(false);
-    let runner =
-        Runner { threads: 2, cache, ignore_cache: fresh, stop: &stop, on_finished: &|| () };
+    let runner = Runner { threads: 2, cache, ignore_cache, stop: &stop, on_finished: &|| () };
     let tasks: Vec<_> = (1..=4).map(|seed| Task { job, seed, step }).collect();
     runner.run(&tasks).unwrap()
 }

@@ -261,10 +261,10 @@ impl Model {
             |other: &&QueuedPacket| self.priority != Priority::Classes || other.class == item.class;
         let full = !self.idle && self.waiting.iter().filter(alike).count() >= self.limit;
         let first = self.priority == Priority::RoutingFirst && item.class == PacketClass::Routing;
-        let mut pushed_out = None;
+        let mut evicted = None;
         if full {
-            pushed_out = if first { self.waiting.pop().map(|last| last.id) } else { None };
-            if pushed_out.is_none() {
+            evicted = if first { self.waiting.pop().map(|last| last.id) } else { None };
+            if evicted.is_none() {
                 return (FULL, Some(item.id));
             }
         }
@@ -277,7 +277,7 @@ impl Model {
             _ => self.waiting.len(),
         };
         self.waiting.insert(place, item);
-        (EnqueueOutcome::Accepted { mark: false, evicted: pushed_out }, pushed_out)
+        (EnqueueOutcome::Accepted { mark: false, evicted }, evicted)
     }
 }
 

@@ -154,12 +154,12 @@ fn none_is_no_aid() {
 /// First timeout of the scenario's ATCP, with outstanding data.
 fn first_look(aid: &str, clock_phase: Duration) -> Option<Instant> {
     let mut atcp = of(&read(aid).unwrap()).build(clock_phase).unwrap();
-    let (una, nxt) = (Known::Exact(Seq(1)), Known::Exact(Seq(101)));
+    let (snd_una, snd_nxt) = (Known::Exact(Seq(1)), Known::Exact(Seq(101)));
     let view = TcpView {
         is_synchronized: true,
-        snd_una: una,
-        snd_nxt: nxt,
-        snd_max: nxt,
+        snd_una,
+        snd_nxt,
+        snd_max: snd_nxt,
         retransmission_deadline: Known::Exact(Some(Instant::from_secs(3))),
         recovery: Known::Exact(RecoveryState::Open),
         ..TcpView::default()

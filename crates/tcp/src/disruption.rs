@@ -16,9 +16,9 @@ pub(crate) struct Disruption {
 impl Disruption {
     /// The disruption after another timeout at `now`.
     pub fn after_timeout(before: Option<Self>, now: Instant) -> Self {
-        let first = before.map_or(now, |disruption| disruption.first_timeout);
+        let first_timeout = before.map_or(now, |disruption| disruption.first_timeout);
         Self {
-            first_timeout: first,
+            first_timeout,
             last_timeout: now,
             reverted: before.is_some_and(|disruption| disruption.reverted),
         }

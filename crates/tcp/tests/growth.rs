@@ -18,9 +18,9 @@ fn round_trip(growth: &mut dyn WindowGrowth, window: &mut CongestionWindow, at: 
     }
 }
 
-fn acked(window_limited: bool) -> AckedData {
+fn acked(cwnd_limited: bool) -> AckedData {
     let srtt = Some(Duration::from_millis(100));
-    AckedData { bytes: MSS, mss: MSS, byte_counting: false, srtt, cwnd_limited: window_limited }
+    AckedData { bytes: MSS, mss: MSS, byte_counting: false, srtt, cwnd_limited }
 }
 
 /// Grows the window for `seconds` s from second `from` on.

@@ -109,9 +109,9 @@ struct Application {
 }
 
 impl Application {
-    fn new(seed: u64, bytes: [u64; 2]) -> Self {
+    fn new(seed: u64, to_write: [u64; 2]) -> Self {
         let random = RandomStream::new(seed, "application", 0);
-        Self { random, to_write: bytes, written: [0; 2], closed: [false; 2] }
+        Self { random, to_write, written: [0; 2], closed: [false; 2] }
     }
 
     fn step(&mut self, pair: &mut Pair, at_once: bool) {

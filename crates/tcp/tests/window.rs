@@ -5,8 +5,8 @@ mod common;
 use common::test_connection::*;
 use driftway_tcp::{Config, State};
 
-fn with_buffer(bytes: u32) -> Config {
-    Config { receive_buffer: bytes, ..plain() }
+fn with_buffer(receive_buffer: u32) -> Config {
+    Config { receive_buffer, ..plain() }
 }
 
 #[test]

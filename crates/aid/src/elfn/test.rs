@@ -224,15 +224,12 @@ fn the_diagram_is_up_to_date_and_matches_the_paper() {
 
 fn drawn(random: &mut driftway_base::RandomStream) -> (Machine<Elfn>, Duration) {
     let probe_interval = random_duration(random, 1, 5_000);
-    let after = if random_flag(random) { AfterStandby::Previous } else { AfterStandby::Defaults };
+    let after_standby =
+        if random_flag(random) { AfterStandby::Previous } else { AfterStandby::Defaults };
     let default_rto = random_duration(random, 1, 9_000);
     let freeze_on = if random_flag(random) { FreezeOn::RouteFailure } else { FreezeOn::PacketLoss };
-    let standby = StandbyOptions {
-        probe_interval,
-        after_standby: after,
-        default_rto,
-        ..StandbyOptions::default()
-    };
+    let standby =
+        StandbyOptions { probe_interval, after_standby, default_rto, ..StandbyOptions::default() };
     let longest = probe_interval + default_rto;
     (Elfn::new(ElfnOptions { standby, freeze_on }), longest)
 }

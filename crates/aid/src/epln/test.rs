@@ -51,7 +51,7 @@ fn notice(line: &mut Line, n: u32, disposition: PacketDisposition) {
 /// Retransmissions: time (ms) and packet number.
 fn resent(line: &Line) -> Vec<(u64, u32)> {
     let resent = line.record.iter().filter_map(|(at, event)| match event {
-        Event::Resent { segment, ahead: false } => {
+        Event::Resent { segment, ahead_of_queue: false } => {
             Some((at.as_millis(), (segment.seq - Tcp::START.0).0 / 100))
         }
         _ => None,
@@ -223,14 +223,11 @@ fn the_diagram_is_up_to_date_and_matches_the_paper() {
 
 fn drawn(random: &mut driftway_base::RandomStream) -> (Machine<Epln>, Duration) {
     let probe_interval = random_duration(random, 1, 5_000);
-    let after = if random_flag(random) { AfterStandby::Previous } else { AfterStandby::Defaults };
+    let after_standby =
+        if random_flag(random) { AfterStandby::Previous } else { AfterStandby::Defaults };
     let default_rto = random_duration(random, 1, 9_000);
-    let standby = StandbyOptions {
-        probe_interval,
-        after_standby: after,
-        default_rto,
-        ..StandbyOptions::default()
-    };
+    let standby =
+        StandbyOptions { probe_interval, after_standby, default_rto, ..StandbyOptions::default() };
     (Epln::new(EplnOptions { standby }), probe_interval + default_rto)
 }
 

@@ -68,9 +68,9 @@ struct Applications {
 }
 
 impl Applications {
-    fn new(seed: u64, bytes: [u64; 2]) -> Self {
+    fn new(seed: u64, to_write: [u64; 2]) -> Self {
         let random = RandomStream::new(seed, "application", 0);
-        Self { random, to_write: bytes, written: [0; 2], closed: [false; 2] }
+        Self { random, to_write, written: [0; 2], closed: [false; 2] }
     }
 
     fn one_in(&mut self, count: u64) -> bool {

@@ -54,13 +54,13 @@ impl RunCache {
     ///
     /// It cannot be created.
     pub fn at(dir: &Path) -> Result<Self, Error> {
-        let own = dir.join(VERSION);
-        let made = own.is_dir();
-        fs::create_dir_all(&own).map_err(|error| Error::io("store runs in", dir, error))?;
+        let (root, dir) = (dir, dir.join(VERSION));
+        let made = dir.is_dir();
+        fs::create_dir_all(&dir).map_err(|error| Error::io("store runs in", root, error))?;
         if !made {
-            remove_stale_versions(dir);
+            remove_stale_versions(root);
         }
-        Ok(Self { dir: own })
+        Ok(Self { dir })
     }
 
     /// Returns the run if it is cached. A file that is not a record of this run is ignored.

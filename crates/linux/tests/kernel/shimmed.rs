@@ -48,10 +48,10 @@ impl RunningShim {
     ) -> Self {
         let start = || {
             let mut field = make()?;
-            let asker = field.status_handle();
+            let status_handle = field.status_handle();
             let (stopped, stop) = io::pipe()?;
             let thread = thread::spawn(move || field.run(stopped.as_fd()));
-            Ok::<_, io::Error>(Self { status_handle: asker, stop, thread })
+            Ok::<_, io::Error>(Self { status_handle, stop, thread })
         };
         namespace.run(start).unwrap().unwrap()
     }
@@ -272,7 +272,7 @@ impl Transfer {
         congestion_control: &str,
         until: Until,
     ) -> Self {
-        let receives = thread::spawn(move || receive(&listener, clock));
+        let receiver = thread::spawn(move || receive(&listener, clock));
         socket.set_tcp_congestion(congestion_control.as_bytes()).unwrap();
         let port = |socket: &Socket| socket.local_addr().unwrap().as_socket().unwrap().port();
         if port(&socket) == 0 {
@@ -280,7 +280,7 @@ impl Transfer {
         }
         let port = port(&socket);
         let (notify, connected) = mpsc::channel();
-        let sends = thread::spawn(move || {
+        let sender = thread::spawn(move || {
             connect(&socket, to);
             // The receiver of this may be gone.
             let _ = notify.send(());
@@ -289,7 +289,7 @@ impl Transfer {
             stream.shutdown(Shutdown::Write).unwrap();
             (sent, stream)
         });
-        Self { port, sender: sends, receiver: receives, connected }
+        Self { port, sender, receiver, connected }
     }
 
     /// Waits until it is connected, which a new cable may delay by seconds.

@@ -21,8 +21,8 @@ impl Schedule {
         every: Option<Time>,
         count: Option<u32>,
     ) -> Option<Self> {
-        let Time(start) = first.or(every)?;
-        Some(Self { first: start, every: every.map(|Time(gap)| gap), count })
+        let Time(first) = first.or(every)?;
+        Some(Self { first, every: every.map(|Time(gap)| gap), count })
     }
 
     /// Start of occurrence `n`, counted from 0; `None` if there is no such occurrence.

@@ -81,12 +81,10 @@ fn the_list_is_complete() {
         }
         match (&standard.routing, &ns2.routing) {
             (Routing::Aodv(ours), Routing::Aodv(theirs)) => {
-                let says = matches!(standard.mac, Mac::Tdma(_))
+                let hello = matches!(standard.mac, Mac::Tdma(_))
                     .then_some(driftway_route::HelloConfig::STANDARD);
-                let config = driftway_route::AodvConfig {
-                    hello: says,
-                    ..driftway_route::AodvConfig::STANDARD
-                };
+                let config =
+                    driftway_route::AodvConfig { hello, ..driftway_route::AodvConfig::STANDARD };
                 assert_eq!(ours.config(), config);
                 assert_eq!(theirs.config(), driftway_route::AodvConfig::NS2);
                 assert_eq!((standard.queue.limit(), ns2.queue.limit()), (50, 49));

@@ -268,10 +268,11 @@ impl Connection {
         // SACKed data need not be retransmitted.
         let unreported =
             snd.send_state.scoreboard().next_sacked(start).unwrap_or(start + most).since(start);
-        let waiting = waiting.min(most.min(unreported.max(1)).into()) as u32;
+        let payload_len = waiting.min(most.min(unreported.max(1)).into()) as u32;
         // With all data sent, the FIN's sequence number is used as a probe.
-        let has_fin = waiting == 0 && snd.fin_seq.map_or(snd.close_requested, |fin| fin == start);
-        let range = SegmentRange { start, has_syn: false, payload_len: waiting, has_fin };
+        let has_fin =
+            payload_len == 0 && snd.fin_seq.map_or(snd.close_requested, |fin| fin == start);
+        let range = SegmentRange { start, has_syn: false, payload_len, has_fin };
         let choice = SegmentChoice { range, reason: SendReason::WindowProbe };
         (!range.all().is_empty()).then_some(choice)
     }
@@ -288,30 +289,31 @@ impl Connection {
         let reported = if is_retransmission { send.scoreboard().next_sacked(start) } else { None };
         let stop = reported.map_or(u32::MAX, |seq| seq.since(start));
         let full = send.mss().saturating_sub(self.sack_option_len()).max(1);
-        let len = waiting.min(u64::from(room.min(full).min(stop))) as u32;
-        let all = u64::from(len) == waiting;
+        let payload_len = waiting.min(u64::from(room.min(full).min(stop))) as u32;
+        let all = u64::from(payload_len) == waiting;
         // The FIN is sent with the last data, or alone; it needs no room in cwnd, but in the peer's
         // window. A SACKed FIN is not retransmitted.
-        let fin_waits =
-            snd.close_requested && (snd.fin_seq.is_none() || is_retransmission) && len != stop;
-        let fin_here = snd.fin_seq.is_none_or(|fin| fin == start + len);
-        let has_fin = fin_waits && fin_here && all && snd.usable_window() > len;
-        let range = SegmentRange { start, has_syn: false, payload_len: len, has_fin };
+        let fin_waits = snd.close_requested
+            && (snd.fin_seq.is_none() || is_retransmission)
+            && payload_len != stop;
+        let fin_here = snd.fin_seq.is_none_or(|fin| fin == start + payload_len);
+        let has_fin = fin_waits && fin_here && all && snd.usable_window() > payload_len;
+        let range = SegmentRange { start, has_syn: false, payload_len, has_fin };
         let choice = SegmentChoice { range, reason: SendReason::FromNxt };
         if has_fin {
             return Some(choice);
         }
-        if len == 0 {
+        if payload_len == 0 {
             return None;
         }
         // Silly window avoidance at the sender (RFC 9293 §3.8.6.2.1) and Nagle (§3.7.4).
         let nothing_out = start == send.una();
         let worth = urgent
-            || len >= full
-            || len == stop
+            || payload_len >= full
+            || payload_len == stop
             || is_retransmission
             || (all && (nothing_out || !self.config.nagle))
-            || (snd.max_wnd > 0 && len >= snd.max_wnd / 2);
+            || (snd.max_wnd > 0 && payload_len >= snd.max_wnd / 2);
         worth.then_some(choice)
     }
 

@@ -140,8 +140,8 @@ impl WindowGrowth for Cubic {
 
     fn on_undo(&mut self) {
         // §4.9.1
-        let paused_since = self.saved.limited_since.or(self.current.limited_since);
-        self.current = CubicState { limited_since: paused_since, ..self.saved };
+        let limited_since = self.saved.limited_since.or(self.current.limited_since);
+        self.current = CubicState { limited_since, ..self.saved };
     }
 }
 

@@ -113,10 +113,10 @@ impl SentLog {
         if self.segments.back().is_some_and(|last| last.range.end.after(range.start)) {
             self.remove(range, |_| retransmitted = true);
         }
-        let order = self.next_transmission();
+        let transmission = self.next_transmission();
         let sent = SentSegment {
             range,
-            transmission: order,
+            transmission,
             adjusted_sent_at: now,
             sent_at: now,
             retransmitted,
@@ -187,10 +187,10 @@ impl SentLog {
         let mut start = una;
         while start.before(max) {
             let range = SeqRange::new(start, (start + mss.max(1)).min(max));
-            let order = self.next_transmission();
+            let transmission = self.next_transmission();
             let sent = SentSegment {
                 range,
-                transmission: order,
+                transmission,
                 adjusted_sent_at: sent,
                 sent_at: sent,
                 retransmitted: true,

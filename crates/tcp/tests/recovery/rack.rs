@@ -360,14 +360,8 @@ fn during_a_hold_neither_probe_nor_reordering_timer_sends() {
                 receive_sack(&mut conn, 1, blocks);
             }
             let (cwnd, release) = (driftway_base::Assign::Keep, driftway_base::Release::Resume);
-            let (probe, step_back) = (None, false);
-            conn.acts(driftway_base::Act::Hold {
-                probe,
-                rewind_snd_nxt: step_back,
-                timers,
-                cwnd,
-                release,
-            });
+            let (probe, rewind_snd_nxt) = (None, false);
+            conn.acts(driftway_base::Act::Hold { probe, rewind_snd_nxt, timers, cwnd, release });
             // An acknowledgment starts none either.
             conn.at(210);
             receive_sack(&mut conn, 1, &[(2001, 3001)]);

@@ -43,7 +43,7 @@ fn trace(recovery: RecoveryKind, lost: &'static [u32]) -> Trace {
         let view = pair.ends[0].tcp.view();
         smallest_window = smallest_window.min(view.cwnd.value().unwrap());
     }
-    let sent: Vec<u32> = pair.ends[0]
+    let retransmitted: Vec<u32> = pair.ends[0]
         .sent
         .iter()
         .filter(|(_, t)| t.retransmission && !t.segment.flags.contains(TcpFlags::SYN))
@@ -51,8 +51,8 @@ fn trace(recovery: RecoveryKind, lost: &'static [u32]) -> Trace {
         .collect();
     let stats = pair.ends[0].tcp.stats();
     Trace {
-        wasted: sent.iter().filter(|n| !lost.contains(n)).count(),
-        retransmitted: sent,
+        wasted: retransmitted.iter().filter(|n| !lost.contains(n)).count(),
+        retransmitted,
         timeouts: stats.timeouts,
         tail_probes: stats.tail_probes,
         fast_retransmits: stats.fast_retransmits,

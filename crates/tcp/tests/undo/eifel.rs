@@ -147,10 +147,10 @@ fn after_a_hold_a_second_timeout_does_not_make_the_first_retransmission_look_ori
     let mut conn = timed_out(&eifel(RecoveryKind::NewReno));
     conn.at(1200);
     let (cwnd, release) = (driftway_base::Assign::Keep, driftway_base::Release::Resume);
-    let (probe, step_back) = (None, false);
+    let (probe, rewind_snd_nxt) = (None, false);
     conn.acts(driftway_base::Act::Hold {
         probe,
-        rewind_snd_nxt: step_back,
+        rewind_snd_nxt,
         timers: driftway_base::HeldTimers::Freeze,
         cwnd,
         release,

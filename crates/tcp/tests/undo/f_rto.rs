@@ -159,14 +159,8 @@ fn a_hold_during_the_detection_leads_to_conventional_recovery() {
             conn.receives(ack(1001));
             conn.sends(["8001..9001", "9001..10001"]);
             let (cwnd, release) = (driftway_base::Assign::Keep, driftway_base::Release::Resume);
-            let (probe, step_back) = (None, false);
-            conn.acts(driftway_base::Act::Hold {
-                probe,
-                rewind_snd_nxt: step_back,
-                timers,
-                cwnd,
-                release,
-            });
+            let (probe, rewind_snd_nxt) = (None, false);
+            conn.acts(driftway_base::Act::Hold { probe, rewind_snd_nxt, timers, cwnd, release });
             conn.at(1250);
             let (ssthresh, rto) = (driftway_base::Assign::Keep, driftway_base::Assign::Keep);
             conn.acts(driftway_base::Act::Resume { cwnd, ssthresh, rto });

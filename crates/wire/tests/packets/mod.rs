@@ -189,12 +189,12 @@ pub fn aodv_message() -> impl Strategy<Value = AodvMessage> {
     );
     let numbers = any::<(u8, u32, u32)>();
     let reply = (any::<[bool; 2]>(), 0..32u8, numbers, address(), address(), timestamp).prop_map(
-        |([repair, ack_required], prefix, numbers, destination, originator, timestamp)| {
+        |([repair, ack_required], prefix_size, numbers, destination, originator, timestamp)| {
             let (hops, destination_seq, lifetime_ms) = numbers;
             AodvMessage::Reply(AodvReply {
                 repair,
                 ack_required,
-                prefix_size: prefix,
+                prefix_size,
                 hops,
                 destination,
                 destination_seq,
@@ -244,12 +244,13 @@ fn conn_info() -> impl Strategy<Value = ConnInfo> {
         ConnPackets::Data { salvaged, runs }
     });
     let numbers = any::<(u32, u32, u16, Option<(u32, u32)>)>();
-    let acks = (any::<(bool, bool, u8)>(), numbers).prop_map(|((sent, ece, count), numbers)| {
-        let (seq, ack, window, timestamps) = numbers;
-        let timestamps = timestamps.map(|(value, echo)| Timestamps { value, echo });
-        let highest = LostAck { seq: Seq(seq), ack: Seq(ack), window, timestamps, ece };
-        ConnPackets::Acks { ack_sent: sent, count, highest }
-    });
+    let acks =
+        (any::<(bool, bool, u8)>(), numbers).prop_map(|((ack_sent, ece, count), numbers)| {
+            let (seq, ack, window, timestamps) = numbers;
+            let timestamps = timestamps.map(|(value, echo)| Timestamps { value, echo });
+            let highest = LostAck { seq: Seq(seq), ack: Seq(ack), window, timestamps, ece };
+            ConnPackets::Acks { ack_sent, count, highest }
+        });
     let packets = prop_oneof![data, acks];
     (flow, relays, packets).prop_map(|(flow, relays, packets)| ConnInfo {
         flow,
@@ -263,8 +264,8 @@ fn link() -> impl Strategy<Value = FailedLink> {
 }
 
 fn quoted() -> impl Strategy<Value = QuotedPacket> {
-    (ip_header(), any::<(u8, u16, [u8; 8])>()).prop_map(|(ip, (protocol, total_len, head))| {
-        QuotedPacket {
+    (ip_header(), any::<(u8, u16, [u8; 8])>()).prop_map(
+        |(ip, (protocol, total_len, transport_head))| QuotedPacket {
             source: ip.source,
             destination: ip.destination,
             protocol,
@@ -273,9 +274,9 @@ fn quoted() -> impl Strategy<Value = QuotedPacket> {
             ttl: ip.ttl,
             tos: (ip.dscp << 2) | ip.ecn.bits(),
             dont_fragment: ip.dont_fragment,
-            transport_head: head,
-        }
-    })
+            transport_head,
+        },
+    )
 }
 
 /// Writes correct checksums into bytes that look like a packet, so that damage is not rejected by checksums.

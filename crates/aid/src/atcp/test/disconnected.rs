@@ -162,10 +162,10 @@ fn signals_of_other_flows_or_numbers_are_ignored() {
         (SignalDetails { seq: Some(nth(10)), ..about }, false),
     ];
     for kind in [SignalKind::Unreachable(UnreachableScope::Host), SignalKind::SourceQuench] {
-        for (about, taken) in cases {
+        for (details, taken) in cases {
             let mut line = in_loss(options());
-            line.signal(Signal { kind, details: about });
-            assert_eq!(line.aid.state != State::Loss, taken, "{kind:?} {about:?}");
+            line.signal(Signal { kind, details });
+            assert_eq!(line.aid.state != State::Loss, taken, "{kind:?} {details:?}");
         }
     }
 }

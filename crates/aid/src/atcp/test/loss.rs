@@ -16,7 +16,7 @@ fn the_third_duplicate_is_dropped_and_the_first_segment_retransmitted() {
     assert_eq!(record[0], Event::Entered("loss"));
     assert_eq!(record[1], Event::Requested(hold_in_loss(), ActResult::Done));
     assert_eq!(record[2], Event::Requested(resend(nth(0), nth(1)), ActResult::Done));
-    assert!(matches!(record[3], Event::Resent { segment, ahead: true }
+    assert!(matches!(record[3], Event::Resent { segment, ahead_of_queue: true }
         if segment.seq == nth(0) && segment.payload == Payload::new(0, 0, 100)));
     assert_eq!(record[4..], [Event::Dropped(duplicate)]);
     assert!(line.tcp.is_persisting());
@@ -135,8 +135,8 @@ fn with_nothing_outstanding_no_timeout_is_imminent() {
     let mut line = ten_sent(options());
     line.receive_ack(nth(10));
     // Not even with a running timer.
-    let deadline = Known::Exact(Some(at_ms(600)));
-    let view = TcpView { retransmission_deadline: deadline, ..line.tcp.view() };
+    let retransmission_deadline = Known::Exact(Some(at_ms(600)));
+    let view = TcpView { retransmission_deadline, ..line.tcp.view() };
     line.aid.on_timeout(at_ms(500), &view);
     assert_eq!(line.aid.state, State::Normal);
 }
@@ -325,7 +325,9 @@ fn with_behind_retransmissions_are_queued_last() {
     let mut line = ten_sent(AtcpOptions { retransmission: QueuePosition::Behind, ..options() });
     line.duplicates(3);
     assert!(
-        line.take_events().iter().any(|event| matches!(event, Event::Resent { ahead: false, .. }))
+        line.take_events()
+            .iter()
+            .any(|event| matches!(event, Event::Resent { ahead_of_queue: false, .. }))
     );
 }
 

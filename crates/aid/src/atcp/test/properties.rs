@@ -98,13 +98,13 @@ fn any_options() -> impl Strategy<Value = AtcpOptions> {
     let span = || any::<u64>().prop_map(Duration::from_nanos);
     let spans = (prop_oneof![Just(ms(500)), span()], span(), span(), span());
     let choices = any::<[bool; 9]>();
-    (spans, choices).prop_map(|((tick, tick_phase, min, max), choices)| {
+    (spans, choices).prop_map(|((tick, tick_phase, persist_min, persist_max), choices)| {
         let [a, b, c, backoff, d, echo, restore, duplicates, pull_back] = choices;
         AtcpOptions {
             tick,
             tick_phase,
-            persist_min: min,
-            persist_max: max,
+            persist_min,
+            persist_max,
             resend: if a { LossRetransmission::All } else { LossRetransmission::First },
             retransmission: if b { QueuePosition::Behind } else { QueuePosition::Ahead },
             leave_loss: if c { LossExit::AckOrData } else { LossExit::Ack },

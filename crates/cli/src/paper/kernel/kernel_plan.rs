@@ -130,7 +130,7 @@ pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure
             &seeds,
         )?;
     }
-    let PlanBuilder { mut plan, runs, simulated_jobs: lab, cuts_transfer, cuts_duration, .. } =
+    let PlanBuilder { mut plan, runs, simulated_jobs: jobs, cuts_transfer, cuts_duration, .. } =
         building;
     let cut = cuts_transfer || cuts_duration;
     if cut {
@@ -143,7 +143,7 @@ pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure
     let selection = Selection {
         seeds,
         points,
-        jobs: lab,
+        jobs,
         traces: Vec::new(),
         quick: args.quick,
         reduced: args.quick || cut,
@@ -227,8 +227,8 @@ impl PlanBuilder<'_> {
             shown.push(arm);
             rows.push(jobs);
         }
-        let (xs, unit) = (planned.points.clone(), planned.unit);
-        self.plan.figures.push(PlannedFigure { arms: shown, points: xs, unit, jobs: rows });
+        let (points, unit) = (planned.points.clone(), planned.unit);
+        self.plan.figures.push(PlannedFigure { arms: shown, points, unit, jobs: rows });
         Ok(())
     }
 
