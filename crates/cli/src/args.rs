@@ -183,7 +183,9 @@ The shim needs CAP_NET_ADMIN and CAP_NET_RAW to start, and keeps only the first 
 root, with CAP_SETUID and CAP_SETGID, it changes to the user `driftway` or, if there is none, to a
 user ID that no other process has. With CAP_SYS_NICE it sets its nice value to -10, because every
 packet of the host waits for it. A shim in a named network namespace (ip-netns(8)) ends when the
-namespace is deleted. Ctrl-Z does not stop it.
+namespace is deleted. Ctrl-Z does not stop it. SIGHUP ends it as Ctrl-C does if it was started from
+a terminal; without one, or under nohup(1), it is ignored, because there is no configuration file to
+read again.
 
 While it runs, there is an nf_tables table `driftway`. A ruleset that `nft list ruleset` saved with
 this table cannot be loaded again: leave the table out. A firewall must let the shim's packets pass

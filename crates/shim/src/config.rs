@@ -69,6 +69,11 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Least value of `probe_min` and `probe_max`.
+    pub const MIN_PROBE_INTERVAL: Duration = CarryOptions::MIN_SPAN;
+    /// Greatest value of `suspect_after`; more is never.
+    pub const MAX_SUSPECT_AFTER: u32 = CarryOptions::NEVER - 1;
+
     /// Options of the default aid of a [`Shim`](crate::Shim), carry.
     pub fn carry_options(&self) -> CarryOptions {
         CarryOptions {

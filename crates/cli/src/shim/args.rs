@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
+use driftway_base::Duration;
 use driftway_scenario::{Aid, Size, Time};
 use driftway_shim::{Config, Shim};
 use serde::Deserialize;
@@ -69,6 +71,10 @@ bound to its process; if something is left nevertheless, this command removes it
 
 /// Default aid.
 const DEFAULT_AID: &str = "carry";
+/// Aids that have an effect on a host. The others rely on reports of an ad hoc network's routing (ELFN,
+/// EPLN), or model a TCP of ns-2 (the partial ATCP).
+const AIDS: [&str; 7] =
+    [DEFAULT_AID, "atcp", "tcp-f", "cwnd-limit", "mobile-host", "three-dupacks", "freeze-tcp"];
 /// Arguments that are short for options of the default aid.
 const CARRY_OPTIONS: [&str; 5] =
     ["cwnd", "no_undo_losses", "suspect_after", "probe_min", "probe_max"];
@@ -76,8 +82,11 @@ const CARRY_OPTIONS: [&str; 5] =
 /// Arguments of `driftway shim` without a subcommand
 #[derive(Debug, Args)]
 pub struct StartArgs {
-    /// Aid of each connection: carry, atcp, tcp-f or cwnd-limit, as in a scenario
-    #[arg(long, value_name = "NAME", default_value = DEFAULT_AID, conflicts_with_all = CARRY_OPTIONS)]
+    /// Aid of each connection, as in a scenario
+    #[arg(
+        long, value_name = "NAME", default_value = DEFAULT_AID, conflicts_with_all = CARRY_OPTIONS,
+        value_parser = PossibleValuesParser::new(AIDS)
+    )]
     pub aid: String,
     /// An option of the aid, as in a scenario; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = aid_option, conflicts_with_all = CARRY_OPTIONS)]
@@ -94,7 +103,7 @@ pub struct StartArgs {
     /// Do not generate acknowledgments, except the one that ends an outage
     #[arg(long)]
     pub no_undo_ack: bool,
-    /// As a receiver, withhold the acknowledgment of two bytes, to wake up the sender later
+    /// Withhold, as a receiver, the acknowledgment of two bytes, to wake up the sender later
     #[arg(long)]
     pub hold_back: bool,
     /// Suspect an outage after N unanswered retransmissions; on a lossy connection, after more
@@ -103,10 +112,10 @@ pub struct StartArgs {
     #[arg(long, value_name = "N|never", default_value = "2", value_parser = parse_suspect_after)]
     pub suspect_after: SuspectAfter,
     /// Shortest time between probes for a path
-    #[arg(long, value_name = "TIME", default_value = "50 ms")]
+    #[arg(long, value_name = "TIME", default_value = "50 ms", value_parser = probe_interval)]
     pub probe_min: Time,
     /// Time between probes after two minutes without a path
-    #[arg(long, value_name = "TIME", default_value = "1 s")]
+    #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = probe_interval)]
     pub probe_max: Time,
     /// Maximum number of connections handled
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..))]
@@ -114,9 +123,9 @@ pub struct StartArgs {
     /// Maximum size of the stored data
     #[arg(long, value_name = "SIZE", default_value = "64 MiB")]
     pub store: Size,
-    /// Maximum size of the stored data per connection
-    #[arg(long, value_name = "SIZE", default_value = "4 MiB")]
-    pub store_per_flow: Size,
+    /// Maximum size of the stored data per connection [default: 4 MiB, at most --store]
+    #[arg(long, value_name = "SIZE")]
+    pub store_per_flow: Option<Size>,
     /// Minimum severity of messages on standard error
     #[arg(long, value_enum, default_value_t = LogLevel::Info)]
     pub log: LogLevel,
@@ -191,9 +200,17 @@ impl StartArgs {
     /// Builds the shim.
     ///
     /// # Errors
-    /// An invalid name or option of the aid.
+    /// Values that contradict each other, or an invalid option of the aid.
     pub fn shim(&self) -> Result<Shim, Failure> {
         let config = self.config();
+        if let Some(per_flow) = self.store_per_flow.filter(|per_flow| per_flow.0 > self.store.0) {
+            let store = self.store;
+            let message = format!(
+                "--store-per-flow {per_flow} is more than all connections may store: set it to at \
+                 most {store}, or --store to {per_flow} or more"
+            );
+            return Err(Failure::Input(message));
+        }
         let (Time(probe_min), Time(probe_max)) = (self.probe_min, self.probe_max);
         if probe_min > probe_max {
             let message =
@@ -203,17 +220,12 @@ impl StartArgs {
         if self.aid == DEFAULT_AID && self.aid_option.is_empty() {
             return Ok(Shim::new(config));
         }
-        let aid = self.aid().map_err(|error| Failure::Input(format!("--aid: {error}")))?;
+        let aid = self.aid().map_err(|error| Failure::Input(format!("--aid-option: {error}")))?;
         if let Some([(short, less), (long, more)]) = aid.misordered_options() {
             let message = format!("--aid-option: {short} of {less} is longer than {long}, {more}");
             return Err(Failure::Input(message));
         }
-        if aid.build(driftway_base::Duration::ZERO).is_none() {
-            let message = "--aid none: a shim without an aid does nothing; leave the option out";
-            return Err(Failure::Input(message.to_owned()));
-        }
-        let make =
-            move || aid.build(driftway_base::Duration::ZERO).expect("it has been built above");
+        let make = move || aid.build(Duration::ZERO).expect("it is one of the list");
         Ok(Shim::with_aid(config, make))
     }
 
@@ -232,13 +244,14 @@ impl StartArgs {
 
     /// Configuration of the shim.
     pub fn config(&self) -> Config {
-        let (Size(store), Size(store_per_flow)) = (self.store, self.store_per_flow);
         let (Time(probe_min), Time(probe_max)) = (self.probe_min, self.probe_max);
-        let bytes = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let bytes = |Size(bytes)| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let defaults = Config::default();
+        let store = bytes(self.store);
         Config {
             flows: self.flows as usize,
-            store: bytes(store),
-            store_per_flow: bytes(store_per_flow),
+            store,
+            store_per_flow: self.store_per_flow.map_or(defaults.store_per_flow.min(store), bytes),
             undo_losses: !self.no_undo_losses,
             undo_ack: !self.no_undo_ack,
             hold_back: self.hold_back,
@@ -249,7 +262,7 @@ impl StartArgs {
             probe_min,
             probe_max,
             suspect_after: self.suspect_after.0,
-            ..Config::default()
+            ..defaults
         }
     }
 }
@@ -262,9 +275,18 @@ fn parse_suspect_after(text: &str) -> Result<SuspectAfter, String> {
     match text {
         "never" => Ok(SuspectAfter(None)),
         _ => match text.parse() {
-            Ok(n @ 1..) => Ok(SuspectAfter(Some(n))),
-            _ => Err("expected a count from 1, or never".to_owned()),
+            Ok(n @ 1..=Config::MAX_SUSPECT_AFTER) => Ok(SuspectAfter(Some(n))),
+            _ => Err(format!("expected a count from 1 to {}, or never", Config::MAX_SUSPECT_AFTER)),
         },
+    }
+}
+
+fn probe_interval(text: &str) -> Result<Time, String> {
+    let least = Time(Config::MIN_PROBE_INTERVAL);
+    match text.parse() {
+        Ok(interval @ Time(span)) if span >= least.0 => Ok(interval),
+        Ok(_) => Err(format!("expected a time of at least {least}")),
+        Err(error) => Err(error),
     }
 }
 
@@ -277,6 +299,11 @@ fn aid_option(text: &str) -> Result<(String, String), String> {
 fn interface(name: &str) -> Result<String, String> {
     let legal = |byte: u8| byte.is_ascii_graphic() && byte != b'/';
     match name {
+        _ if name.contains(['*', '?']) => Err(
+            "names of interfaces are not patterns: repeat --interface for each one, or leave it out \
+             for all but the loopback interface"
+                .to_owned(),
+        ),
         "lo" => Err("the loopback interface is not supported: it loses no packets".to_owned()),
         _ if name.is_empty() || name.len() > MAX_INTERFACE_NAME || !name.bytes().all(legal) => {
             Err(format!(
@@ -310,7 +337,7 @@ mod test {
     #[test]
     fn every_aid_and_its_options_are_accepted_as_in_scenarios() {
         let shim = |words: &[&str]| read(words).unwrap().shim();
-        for name in ["carry", "atcp", "tcp-f", "cwnd-limit"] {
+        for name in AIDS {
             assert!(shim(&["--aid", name]).is_ok(), "{name}");
         }
         let given = ["--aid", "atcp", "--aid-option", "persist_min=1 s", "--aid-option"];
@@ -332,7 +359,6 @@ mod test {
             let message = wrong(words);
             assert!(parts.iter().all(|part| message.contains(part)), "{message}");
         };
-        says(&["--aid", "actp"], &["unknown value `actp`", "did you mean `atcp`?"]);
         let option = |aid, option| ["--aid", aid, "--aid-option", option];
         says(&option("atcp", "persit_min=1 s"), &["unknown key", "did you mean `persist_min`?"]);
         says(&option("cwnd-limit", "segments=0"), &["`segments` of 0 out of range"]);
@@ -340,7 +366,6 @@ mod test {
             &option("atcp", "persist_min=2 h"),
             &["persist_min of 7200 s is longer than persist_max"],
         );
-        says(&["--aid", "none"], &["does nothing"]);
         says(&["--probe-min", "5 s"], &["longer than --probe-max"]);
         for words in [
             &["--aid-option", "persist_min"][..],
@@ -349,6 +374,48 @@ mod test {
         ] {
             assert!(read(words).is_err(), "{words:?}");
         }
+    }
+
+    #[test]
+    fn an_unknown_aid_is_refused_with_those_that_are_accepted() {
+        let others = driftway_aid::registry::AIDS.iter().map(|listed| listed.name);
+        let others = others.filter(|name| !AIDS.contains(name));
+        let list = format!("[possible values: {}]", AIDS.join(", "));
+        for name in others.chain(["none", "bogus"]) {
+            let error = read(&["--aid", name]).unwrap_err().to_string();
+            assert!(error.contains(&list), "{error}");
+        }
+        let error = read(&["--aid", "actp"]).unwrap_err().to_string();
+        assert!(error.contains("'atcp'"), "{error}");
+    }
+
+    #[test]
+    fn a_value_without_effect_is_refused_with_the_nearest_one_that_has() {
+        for (words, says) in [
+            (["--probe-min", "1 ns"], "at least 1 ms"),
+            (["--probe-max", "999 us"], "at least 1 ms"),
+            (["--suspect-after", "255"], "from 1 to 254, or never"),
+            (["--interface", "*"], "leave it out for all but the loopback interface"),
+            (["--interface", "eth?"], "repeat --interface"),
+        ] {
+            let error = read(&words).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+        assert!(read(&["--probe-min", "1 ms", "--suspect-after", "254"]).is_ok());
+    }
+
+    #[test]
+    fn the_store_of_a_connection_is_at_most_the_whole_one() {
+        let shim = |words: &[&str]| read(words).unwrap().shim();
+        match shim(&["--store-per-flow", "2 MiB", "--store", "1 MiB"]) {
+            Err(Failure::Input(message)) => {
+                assert!(message.contains("--store-per-flow") && message.contains("--store to"))
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(shim(&["--store-per-flow", "1 MiB", "--store", "1 MiB"]).is_ok());
+        let config = read(&["--store", "1 MiB"]).unwrap().config();
+        assert_eq!((config.store, config.store_per_flow), (1 << 20, 1 << 20));
     }
 
     #[test]

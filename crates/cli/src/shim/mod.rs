@@ -8,6 +8,7 @@ mod log;
 mod namespace;
 mod notify;
 mod serve;
+mod signals;
 mod socket_cleaner;
 mod socket_path;
 mod status;
@@ -22,8 +23,7 @@ use driftway_linux::{
     DedicatedUser, Heartbeat, ShimDaemon, Watchdog, drop_privileges, missing_capability,
     raise_priority, startup_warnings,
 };
-use nix::sys::signal::{SigSet, Signal, kill};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tracing::{info, warn};
 
@@ -31,12 +31,8 @@ use crate::failure::{Failure, failed};
 use args::{ShimArgs, ShimCommand, StartArgs};
 use namespace::NamespaceMounts;
 use notify::ServiceManager;
+use signals::Signals;
 use socket_cleaner::SocketCleaner;
-
-/// Signals that terminate the shim.
-const TERMINATION_SIGNALS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
-/// Signals by which a terminal stops a program; the shim ignores them.
-const STOP_SIGNALS: [Signal; 3] = [Signal::SIGTSTP, Signal::SIGTTIN, Signal::SIGTTOU];
 
 /// Runs, queries or stops the shim of this network namespace.
 ///
@@ -69,12 +65,8 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
     }
     raise_priority().map_err(|e| failed("raise the priority", &e))?;
     // Before the first thread starts, so that all threads inherit the blocked signals.
-    let [end, pause] = [TERMINATION_SIGNALS, STOP_SIGNALS].map(SigSet::from_iter);
-    let termination = end
-        .thread_block()
-        .and_then(|()| pause.thread_block())
-        .and_then(|()| SignalFd::with_flags(&end, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC))
-        .map_err(|e| failed("block signals", &e))?;
+    let Signals { termination, ignored } =
+        Signals::block().map_err(|e| failed("block signals", &e))?;
 
     let path = socket_path::listen_path(args.socket.as_deref())
         .map_err(|e| failed("find the socket's path", &e))?;
@@ -94,7 +86,7 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
     let heart = watchdog.map(Watchdog::supervise).transpose().map_err(thread)?;
     let asker = field.status_handle();
     spawn("answers", move || serve::serve(&listener, &asker)).map_err(thread)?;
-    spawn("pauses", move || warn_on_stop_signals(&pause)).map_err(thread)?;
+    spawn("signals", move || signals::report_ignored(&ignored)).map_err(thread)?;
     if let Some(names) = names {
         spawn("name", move || terminate_with_namespace(names)).map_err(thread)?;
     }
@@ -127,17 +119,6 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new().name(name.into()).spawn(work).map(drop)
-}
-
-/// Warns on a stop signal such as Ctrl-Z: the packets of all connections would wait for a stopped shim.
-fn warn_on_stop_signals(signals: &SigSet) {
-    while let Ok(signal) = signals.wait() {
-        warn!(
-            %signal,
-            "ignored, because every connection would stop too; Ctrl-C or `driftway shim stop` end \
-             the shim, and `driftway shim &` starts it in the background"
-        );
-    }
 }
 
 /// Terminates this process when its network namespace is deleted.

@@ -40,6 +40,15 @@ pub fn query_path(socket: Option<&Path>) -> io::Result<PathBuf> {
     Ok(if socket.is_none() && !listens(&usual) && listens(&of_unit) { of_unit } else { usual })
 }
 
+/// The path that was tried, and how to name another.
+pub fn describe(path: &Path, socket: Option<&Path>) -> String {
+    let hint = match socket {
+        Some(_) => "as --socket says; without it the usual path is tried",
+        None => "--socket names another path",
+    };
+    format!("{} ({hint})", path.display())
+}
+
 /// Listens at a path, for all users. A file left by a killed shim is replaced: the caller intercepts
 /// the packets of this namespace, so that no other shim is running.
 pub fn listen(path: &Path) -> io::Result<UnixListener> {

@@ -22,10 +22,9 @@ pub fn status(args: &StatusArgs) -> Result<(), Failure> {
         let path = socket_path::query_path(args.socket.as_deref())
             .map_err(|e| failed("find the socket's path", &e))?;
         let mut document = serve::fetch(&path).map_err(|error| match error.kind() {
-            ErrorKind::ConnectionRefused | ErrorKind::NotFound => Failure::Failed(
-                "no shim is running in this network namespace; `driftway shim` starts one"
-                    .to_owned(),
-            ),
+            ErrorKind::ConnectionRefused | ErrorKind::NotFound => {
+                no_answer(&socket_path::describe(&path, args.socket.as_deref()))
+            }
             _ => failed("query the shim", &error),
         })?;
         document.query_kernel();
@@ -40,6 +39,20 @@ pub fn status(args: &StatusArgs) -> Result<(), Failure> {
         }
         std::thread::sleep(WATCH_INTERVAL);
     }
+}
+
+/// Failure to connect to the path that was tried.
+fn no_answer(tried: &str) -> Failure {
+    Failure::Failed(match driftway_linux::owning_process() {
+        Ok(Some(process)) => format!(
+            "no shim answers at {tried}, but one is running in this network namespace, process \
+             {process}: name the path with which it was started"
+        ),
+        // Without permission it is not known whether one is running.
+        Ok(None) | Err(_) => {
+            format!("no shim answers at {tried}; `driftway shim` starts one")
+        }
+    })
 }
 
 const HEADER: [&str; 9] =

@@ -12,7 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use super::socket_path;
+use super::{socket_path, watchdog};
 use crate::failure::{Failure, failed};
 
 /// Time for the shim to exit after SIGTERM, and after SIGKILL (ms).
@@ -21,9 +21,18 @@ const EXIT_TIMEOUT_MS: u16 = 2000;
 /// Stops the running shim, and removes what a shim has left in the kernel.
 pub fn stop(socket: Option<&Path>) -> Result<(), Failure> {
     let path = socket_path::query_path(socket).map_err(|e| failed("find the socket's path", &e))?;
-    match find_process(&path).map_err(permission_failure("find the shim"))? {
-        Some((pid, process)) => terminate(pid, &process)?,
-        None => anstream::eprintln!("no shim is running in this network namespace"),
+    let tried = socket_path::describe(&path, socket);
+    match find_process(&path, &tried).map_err(permission_failure("find the shim"))? {
+        Some((pid, process)) => {
+            let watchdogs = watchdog::find(pid).map_err(|e| failed("find the watchdog", &e))?;
+            terminate(pid, &process)?;
+            watchdogs.iter().try_for_each(|(pid, process)| terminate_watchdog(*pid, process))?;
+        }
+        None => {
+            anstream::eprintln!(
+                "no shim is running in this network namespace; its socket would be {tried}"
+            );
+        }
     }
     if ShimDaemon::remove_leftovers().map_err(permission_failure("remove the remains of a shim"))? {
         anstream::eprintln!("removed the remains of a shim");
@@ -34,12 +43,15 @@ pub fn stop(socket: Option<&Path>) -> Result<(), Failure> {
 }
 
 /// Process that intercepts this namespace's packets.
-fn find_process(path: &Path) -> io::Result<Option<(i32, OwnedFd)>> {
+fn find_process(path: &Path, tried: &str) -> io::Result<Option<(i32, OwnedFd)>> {
     let at_work = || match driftway_linux::owning_process() {
         // Without permission to read its files, the peer of its socket is used: only the shim could
         // create that.
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let peer = getsockopt(&UnixStream::connect(path)?, PeerCredentials)?;
+            let no_answer =
+                |error: io::Error| io::Error::new(error.kind(), format!("{error}: {tried}"));
+            let stream = UnixStream::connect(path).map_err(no_answer)?;
+            let peer = getsockopt(&stream, PeerCredentials)?;
             Ok(u32::try_from(peer.pid()).ok().filter(|pid| *pid > 0))
         }
         found => found,
@@ -55,23 +67,41 @@ fn find_process(path: &Path) -> io::Result<Option<(i32, OwnedFd)>> {
 
 /// Terminates the process; kills it if it does not exit in time.
 fn terminate(pid: i32, process: &OwnedFd) -> Result<(), Failure> {
-    let send = |signal| match pidfd_send_signal(process, signal) {
-        Err(error) if error != rustix::io::Errno::SRCH => {
-            Err(Failure::Failed(format!("cannot end process {pid}: {error}")))
-        }
-        _ => Ok(()),
-    };
-    send(Signal::TERM)?;
+    send(pid, process, Signal::TERM)?;
     if has_ended(process).map_err(|e| failed("wait for the process", &e))? {
         anstream::eprintln!("stopped: process {pid}");
         return Ok(());
     }
-    send(Signal::KILL)?;
-    if !has_ended(process).map_err(|e| failed("wait for the process", &e))? {
-        return Err(Failure::Failed(format!("process {pid} does not exit")));
-    }
+    kill(pid, process)?;
     anstream::eprintln!("killed: process {pid} did not exit by itself");
     Ok(())
+}
+
+/// Has the watchdog of a shim that has ended exit, as it does unless it was stopped.
+fn terminate_watchdog(pid: i32, process: &OwnedFd) -> Result<(), Failure> {
+    send(pid, process, Signal::CONT)?;
+    match has_ended(process).map_err(|e| failed("wait for the watchdog", &e))? {
+        true => Ok(()),
+        false => kill(pid, process),
+    }
+}
+
+fn kill(pid: i32, process: &OwnedFd) -> Result<(), Failure> {
+    send(pid, process, Signal::KILL)?;
+    match has_ended(process).map_err(|e| failed("wait for the process", &e))? {
+        true => Ok(()),
+        false => Err(Failure::Failed(format!("process {pid} does not exit"))),
+    }
+}
+
+/// Sends a signal to a process that may have ended.
+fn send(pid: i32, process: &OwnedFd, signal: Signal) -> Result<(), Failure> {
+    match pidfd_send_signal(process, signal) {
+        Err(error) if error != rustix::io::Errno::SRCH => {
+            Err(Failure::Failed(format!("cannot end process {pid}: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn has_ended(process: &OwnedFd) -> io::Result<bool> {

@@ -20,6 +20,7 @@ pub const TESTS: &[(&str, fn())] = &[
     ("a_shim_starts_reports_and_stops", a_shim_starts_reports_and_stops),
     ("a_signal_ends_a_shim", a_signal_ends_a_shim),
     ("a_killed_shim_leaves_nothing", a_killed_shim_leaves_nothing),
+    ("a_wrong_socket_path_is_named", a_wrong_socket_path_is_named),
     ("a_shim_keeps_one_capability", a_shim_keeps_one_capability),
 ];
 
@@ -199,10 +200,31 @@ fn a_killed_shim_leaves_nothing() {
         assert!(!namespace.run(ShimDaemon::remove_leftovers).unwrap().unwrap());
         let status = shim(&namespace, &["status"]);
         assert_eq!(status.status.code(), Some(1));
-        assert!(text(&status.stderr).contains("no shim is running"), "{status:?}");
+        assert!(text(&status.stderr).contains("no shim answers at /run/driftway"), "{status:?}");
     }
     let stop = shim(&namespace, &["stop"]);
     assert!(stop.status.success(), "{stop:?}");
+    assert!(text(&stop.stderr).contains("no shim is running"), "{stop:?}");
+}
+
+fn a_wrong_socket_path_is_named() {
+    let namespace = Namespace::new().unwrap();
+    let status = || {
+        let output = shim(&namespace, &["status", "--socket", "/nowhere/else.sock"]);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        text(&output.stderr).to_owned()
+    };
+    assert!(status().contains("no shim answers at /nowhere/else.sock (as --socket says"));
+    let stop = shim(&namespace, &["stop", "--socket", "/nowhere/else.sock"]);
+    assert!(text(&stop.stderr).contains("its socket would be /nowhere/else.sock"), "{stop:?}");
+    let child = start(&namespace, &[]);
+    let says = status();
+    assert!(
+        says.contains(&format!("one is running in this network namespace, process {}", child.id())),
+        "{says}"
+    );
+    assert!(shim(&namespace, &["stop"]).status.success());
+    assert!(wait_for_exit(child).0.success());
 }
 
 fn a_shim_keeps_one_capability() {

@@ -2,21 +2,24 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use assert_cmd::cargo::cargo_bin;
 use caps::{CapSet, Capability};
 use driftway_linux::{Namespace, ShimDaemon};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::shim::{command, is_running, shim, start, text, wait_for_exit};
 use crate::test_programs;
@@ -27,6 +30,8 @@ pub const TESTS: &[(&str, fn())] = &[
     ("a_shim_continues_without_its_watchdog", a_shim_continues_without_its_watchdog),
     ("a_watchdog_that_ends_is_replaced", a_watchdog_that_ends_is_replaced),
     ("stop_ends_a_shim_that_hangs", stop_ends_a_shim_that_hangs),
+    ("stop_ends_a_watchdog_that_is_stopped_too", stop_ends_a_watchdog_that_is_stopped_too),
+    ("a_hangup_ends_a_shim_of_a_terminal_only", a_hangup_ends_a_shim_of_a_terminal_only),
     (
         "a_blocked_standard_error_does_not_block_a_shim",
         a_blocked_standard_error_does_not_block_a_shim,
@@ -166,6 +171,70 @@ fn stop_ends_a_shim_that_hangs() {
     assert_eq!(wait_for_exit(child).0.signal(), Some(9));
     assert_nothing_left(&namespace);
     assert!(!is_running(&namespace));
+}
+
+fn stop_ends_a_watchdog_that_is_stopped_too() {
+    let namespace = Namespace::new().unwrap();
+    let child = start(&namespace, &[]);
+    let watchdog = watchdog(&child);
+    stop(watchdog);
+    stop(pid(&child));
+    let output = shim(&namespace, &["stop"]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(wait_for_exit(child).0.signal(), Some(9));
+    wait_until("the watchdog has exited", || !Path::new(&format!("/proc/{watchdog}")).exists());
+    assert_nothing_left(&namespace);
+}
+
+/// Starts a shim in a session of its own, with a terminal or without one; `wrapper` goes before it.
+fn start_in_session(namespace: &Namespace, wrapper: &[&str], terminal: Option<OwnedFd>) -> Child {
+    let mut command = Command::new("setsid");
+    if terminal.is_some() {
+        command.arg("--ctty");
+    }
+    command.args(wrapper).arg(cargo_bin("driftway")).arg("shim");
+    command.stdin(terminal.map_or_else(Stdio::null, Stdio::from));
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = namespace.spawn(child).unwrap();
+    wait_until("the shim runs", || is_running(namespace));
+    child
+}
+
+fn a_hangup_ends_a_shim_of_a_terminal_only() {
+    let namespace = Namespace::new().unwrap();
+    let child = start_in_session(&namespace, &[], None);
+    kill(pid(&child), Signal::SIGHUP).unwrap();
+    sleep(Duration::from_millis(300));
+    assert!(is_running(&namespace));
+    assert!(shim(&namespace, &["stop"]).status.success());
+    let (ended, said) = wait_for_exit(child);
+    assert!(ended.success() && said.contains("SIGHUP ignored"), "{said}");
+
+    for (wrapper, ends) in [(&[][..], true), (&["nohup"], false)] {
+        let (person, terminal) = terminal();
+        let child = start_in_session(&namespace, wrapper, Some(terminal));
+        drop(person);
+        if ends {
+            wait_until("the shim has ended", || !is_running(&namespace));
+        } else {
+            sleep(Duration::from_millis(300));
+            assert!(is_running(&namespace));
+            assert!(shim(&namespace, &["stop"]).status.success());
+        }
+        let (ended, said) = wait_for_exit(child);
+        assert!(ended.success(), "{said}");
+        assert_nothing_left(&namespace);
+    }
+}
+
+/// The two ends of a pseudo-terminal.
+fn terminal() -> (OwnedFd, OwnedFd) {
+    let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&person).unwrap();
+    unlockpt(&person).unwrap();
+    let name = ptsname(&person, Vec::new()).unwrap();
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    (person, open(name, flags, Mode::empty()).unwrap())
 }
 
 fn a_blocked_standard_error_does_not_block_a_shim() {
