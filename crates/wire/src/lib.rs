@@ -46,6 +46,7 @@ mod payload;
 mod routed_packet;
 mod segment_range;
 mod tcp;
+mod tcp_flags;
 mod tcp_options;
 mod udp;
 
@@ -72,7 +73,8 @@ pub use packet::{Body, Packet};
 pub use payload::Payload;
 pub use routed_packet::RoutedPacket;
 pub use segment_range::SegmentRange;
-pub use tcp::{TcpFlags, TcpSegment};
+pub use tcp::TcpSegment;
+pub use tcp_flags::TcpFlags;
 pub use tcp_options::{
     RawTcpOption, SackBlocks, TcpOption, TcpOptionReader, TcpOptions, Timestamps,
 };

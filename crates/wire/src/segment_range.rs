@@ -2,7 +2,7 @@
 
 use driftway_base::{Seq, SeqRange};
 
-use crate::TcpFlags;
+use crate::tcp_flags::TcpFlags;
 
 /// Sequence numbers of a segment, in this order: its SYN, its payload, its FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! When and how long faults occur.
+//! Times and durations of faults.
 
 use crate::check::link;
 use crate::check::problem::{CheckResult, Problem, require, require_positive};
