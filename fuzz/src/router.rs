@@ -1,7 +1,9 @@
 //! A route failure agent under arbitrary packets, notifications and link failures: it sends no notification
 //! about a notification, neither loses nor duplicates a buffered packet, and its messages can be encoded.
 
-use driftway_base::{DropReason, Duration, FailedLink, Instant, Ipv4Addr, PacketId};
+use driftway_base::{
+    DropReason, Duration, FailedLink, Instant, Ipv4Addr, LinkId, NodeId, PacketId,
+};
 use driftway_route::feedback::{
     BufferConfig, FeedbackOutput, FlushTrigger, NextHop, RfnConfig, RouteFailureAgent, Scheme,
     UndeliverableOutcome, UndeliverablePacket,
@@ -30,8 +32,7 @@ pub fn run(input: &[u8]) {
     let (mut now, mut next_id) = (Instant::ZERO, 0);
     let mut kept = Vec::new();
     while !bytes.is_empty() {
-        let (next_hop, other) =
-            (NextHop(u32::from(bytes.u8() % 4)), NextHop(u32::from(bytes.u8() % 4)));
+        let (next_hop, other) = (hop(&mut bytes), hop(&mut bytes));
         let packet = datagram(&mut bytes);
         let to = packet.ip.destination;
         match bytes.u8() % 6 {
@@ -118,6 +119,14 @@ fn datagram(bytes: &mut Bytes) -> Packet {
     let ip = IpHeader::new(address(bytes.u8() % 6), address(bytes.u8() % 6));
     let payload = Payload::new(0, 0, u32::from(bytes.u8()));
     Packet { ip, body: Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload }) }
+}
+
+fn hop(bytes: &mut Bytes) -> NextHop {
+    let n = u32::from(bytes.u8() % 4);
+    match n {
+        0 | 1 => NextHop::Wire { link: LinkId::new(0), from_second_end: n == 1 },
+        _ => NextHop::OverAir { to: NodeId::new(n) },
+    }
 }
 
 fn link(bytes: &mut Bytes) -> FailedLink {

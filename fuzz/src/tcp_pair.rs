@@ -1,9 +1,9 @@
 //! Two connections under arbitrary conditions: lost, duplicated and forged segments; reads and writes; acts
 //! of an aid; passing time. The data delivered is the data written, in order.
 
-use driftway_base::{ HeldTimers,
-    Act, Assign, Duration, Ecn, Endpoint, Instant, Ipv4Addr, ProbeSize, ProbeSpacing, Release,
-    Retransmit, Seq, SeqRange,
+use driftway_base::{
+    Act, Assign, Duration, Ecn, Endpoint, HeldTimers, Instant, Ipv4Addr, ProbeSize, ProbeSpacing,
+    Release, Retransmit, Seq, SeqRange,
 };
 use driftway_tcp::{Config, Connection, GrowthKind, RecoveryKind, recovery_growth_pairs};
 use driftway_wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};

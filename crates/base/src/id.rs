@@ -29,6 +29,7 @@ macro_rules! identifiers {
         impl From<usize> for $name {
             /// Creates the identifier with this index, which is below 2³².
             fn from(index: usize) -> Self {
+                debug_assert!(u32::try_from(index).is_ok(), "{index} entities of a kind");
                 Self(index as u32)
             }
         }

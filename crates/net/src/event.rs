@@ -1,6 +1,6 @@
 //! Reports of what happens in the network.
 
-use driftway_base::{AirId, DropReason, Instant, Ipv4Addr, NodeId};
+use driftway_base::{AirId, DropReason, Instant, Ipv4Addr, LinkId, NodeId};
 use driftway_radio::FailReason;
 use driftway_radio::dcf::FrameRecord;
 use driftway_scenario::FaultKind;
@@ -32,6 +32,25 @@ pub struct FailedSend {
     pub attempts: Option<u32>,
 }
 
+/// The place of a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultPlace {
+    /// A hop of a path, or a wire.
+    Link(LinkId),
+    /// The radios of a node.
+    Node(NodeId),
+}
+
+impl FaultPlace {
+    /// Returns its number in traces and logs: of a link from 1, of a node from 0.
+    pub const fn number(self) -> u32 {
+        match self {
+            Self::Link(link) => link.number() + 1,
+            Self::Node(node) => node.number(),
+        }
+    }
+}
+
 /// An event in the network, in order of occurrence. Times are those of [`Network::now`] when the
 /// event is polled, except for frames.
 ///
@@ -43,8 +62,8 @@ pub enum Event {
     Fault {
         /// The kind of the fault.
         kind: FaultKind,
-        /// The link's number, from 1, or the node whose radio is down.
-        place: u32,
+        /// Its place.
+        place: FaultPlace,
         /// True if it begins.
         begins: bool,
     },

@@ -43,7 +43,7 @@ mod wired;
 pub use air::counters::{PacketCounts, RoutingCounters};
 pub use build::BuildError;
 pub use digest::Digest;
-pub use event::{Event, FailedSend, Recording};
+pub use event::{Event, FailedSend, FaultPlace, Recording};
 pub use frame_body::FrameBody;
 pub use interface::{Interface, LinkEnd};
 pub use network::{CROSS_TRAFFIC_STREAM, DISCARD_PORT, Network, OPAQUE_STREAM, TimerId};

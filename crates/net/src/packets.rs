@@ -46,8 +46,14 @@ impl Default for PacketsInTransit {
 }
 
 impl PacketsInTransit {
-    /// Counts a new packet, or copy of one, that a routing protocol holds.
+    /// Counts a new packet that a routing protocol holds.
     pub fn create(&mut self) {
+        self.created += 1;
+    }
+
+    /// Counts a copy: each receiver of a frame gets one, each radio but the first that broadcasts a packet, and
+    /// routing that sends a packet again.
+    pub fn copy(&mut self) {
         self.created += 1;
     }
 

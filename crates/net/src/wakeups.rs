@@ -44,6 +44,7 @@ struct Entry(u128);
 
 impl Entry {
     fn new(at: Instant, (class, entity): (usize, u32), generation: u32) -> Self {
+        debug_assert!(class < 1 << 8 && entity < 1 << 24, "timer {entity} of class {class}");
         Self(
             u128::from(at.as_nanos()) << 64
                 | (class as u128) << 56

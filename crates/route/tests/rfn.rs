@@ -3,16 +3,16 @@
 //! The router under test is 4 in a chain from source 1 to destination 9; `DOWN` leads to 5 and on to the
 //! destination, `UP` to 3 and the sources, `ASIDE` to the destination on another route.
 
-use driftway_base::{DropReason, Duration, FailedLink, Instant, Ipv4Addr, PacketId, Seq};
+use driftway_base::{DropReason, Duration, FailedLink, Instant, Ipv4Addr, NodeId, PacketId, Seq};
 use driftway_route::feedback::{
     BufferConfig, FeedbackOutput, FlushTrigger, NextHop, NoticeAction, RfnConfig,
     RouteFailureAgent, Scheme, UndeliverableOutcome, UndeliverablePacket,
 };
 use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UdpDatagram};
 
-const UP: NextHop = NextHop(1);
-const DOWN: NextHop = NextHop(2);
-const ASIDE: NextHop = NextHop(3);
+const UP: NextHop = NextHop::OverAir { to: NodeId::new(1) };
+const DOWN: NextHop = NextHop::OverAir { to: NodeId::new(2) };
+const ASIDE: NextHop = NextHop::OverAir { to: NodeId::new(3) };
 
 const THERE: Ipv4Addr = address(9);
 const OWN: FailedLink = FailedLink { from: address(4), to: address(5) };

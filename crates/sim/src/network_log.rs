@@ -5,7 +5,7 @@ use driftway_net::{Event as NetworkEvent, FailedSend, FrameBody, Interface, Netw
 use driftway_radio::FailReason;
 use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
 
-use crate::capture::{CapturedFrame, WiredHop};
+use crate::capture::{CapturedFrame, LostFrame, WiredHop};
 use crate::log::{Entry, Event, Layer};
 use crate::observers::Observers;
 use driftway_net::addresses::node_of;
@@ -32,34 +32,43 @@ pub fn record(observers: &mut Observers<'_>, net: &Network, event: &NetworkEvent
                 capture.write_frame(&frame, body);
             }
         }
-        NetworkEvent::Dequeued { node, interface: Interface::Wire(end), to, body, .. } => {
-            if let Some(capture) = &mut observers.capture
-                && let FrameBody::Ip(packet) = body
-            {
-                let hop = WiredHop::new(*end, *node, to.unwrap_or_default());
-                capture.write_wired(net.now(), hop, packet);
+        NetworkEvent::Dequeued {
+            node,
+            interface: Interface::Wire(end),
+            to: Some(to),
+            body: FrameBody::Ip(packet),
+            ..
+        } => {
+            if let Some(capture) = &mut observers.capture {
+                capture.write_wired(net.now(), WiredHop::new(*end, *node, *to), packet);
             }
         }
         NetworkEvent::Dropped {
             node,
             interface: Some(Interface::Wire(end)),
-            to,
+            to: Some(to),
             body: FrameBody::Ip(packet),
             reason,
             ..
         } => {
             if let Some(capture) = &mut observers.capture {
-                let hop = WiredHop::new(*end, *node, to.unwrap_or_default());
+                let hop = WiredHop::new(*end, *node, *to);
                 capture.write_wired_drop(net.now(), hop, packet, reason.name());
             }
         }
-        NetworkEvent::Dropped { node, to, body, reason, failed, is_air_idle, .. } => {
+        NetworkEvent::Dropped { node, interface, to, body, reason, failed, is_air_idle } => {
             if let Some(capture) = &mut observers.capture {
                 let why = match failed {
                     Some(failed) => format!("{} ({})", reason.name(), describe_attempts(*failed)),
                     None => reason.name().to_owned(),
                 };
-                capture.write_drop(net.now(), *node, *to, body, &why);
+                let lost = LostFrame {
+                    at: net.now(),
+                    air: net.air_at(*node, *interface),
+                    from: *node,
+                    to: *to,
+                };
+                capture.write_drop(&lost, body, &why);
             }
             // If no frame follows, the dropped packet's record would wait until the end of the run.
             if *is_air_idle {

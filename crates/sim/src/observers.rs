@@ -1,6 +1,7 @@
 //! Observers of a run: trace, event log and capture.
 
 use driftway_base::Instant;
+use driftway_net::FaultPlace;
 use driftway_scenario::FaultKind;
 use driftway_wire::Payload;
 
@@ -138,14 +139,15 @@ impl Observers<'_> {
         }
     }
 
-    /// Records the beginning or end of a fault on this hop of a path, numbered from 1.
-    pub fn fault(&mut self, now: Instant, kind: FaultKind, hop: u32, begins: bool) {
+    /// Records the beginning or end of a fault.
+    pub fn fault(&mut self, now: Instant, kind: FaultKind, place: FaultPlace, begins: bool) {
+        let place = place.number();
         if let Some(trace) = &mut self.trace {
-            trace.fault(now, kind, hop, begins);
+            trace.fault(now, kind, place, begins);
         }
         if let Some(log) = &mut self.log {
             let event = if begins { Event::Begins } else { Event::Ends };
-            log.record(Entry::new(now, hop, Layer::Fault, event).with_reason(kind.name()));
+            log.record(Entry::new(now, place, Layer::Fault, event).with_reason(kind.name()));
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::world::World;
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use driftway_base::Instant;
+/// use driftway_base::{FlowId, Instant, NodeId};
 /// # let text = r#"
 /// #     name = "one hop"
 /// #     duration = "60 s"
@@ -36,8 +36,9 @@ use crate::world::World;
 /// let mut simulation = driftway_sim::Simulation::new(&scenario, 1, None)?;
 /// for second in 1..=10 {
 ///     simulation.run_until(Instant::from_secs(second))?;
-///     let flow = simulation.flow(0).ok_or("the scenario has one flow")?;
-///     println!("{second} s: {} B, {} packets queued", flow.delivered_bytes, simulation.queue_length(0));
+///     let flow = simulation.flow(FlowId::new(0)).ok_or("the scenario has one flow")?;
+///     let queued = simulation.queue_length(NodeId::new(0));
+///     println!("{second} s: {} B, {queued} packets queued", flow.delivered_bytes);
 /// }
 /// let result = simulation.finish()?;
 /// assert_eq!(result.duration_s, 10.0);
@@ -318,9 +319,8 @@ impl<'a> Simulation<'a> {
         self.world.net.nodes()
     }
 
-    /// The flow with this index in the scenario; `None` if there is none.
-    pub fn flow(&mut self, index: usize) -> Option<FlowSnapshot> {
-        let id = FlowId::from(index);
+    /// The present state of a flow; `None` if there is no such flow.
+    pub fn flow(&mut self, id: FlowId) -> Option<FlowSnapshot> {
         let flow = self.hosts.flows.get(id)?;
         let (delivered_bytes, outcome) = (flow.delivered, flow.outcome());
         let sender = self.hosts.socket(SocketId::sender(id)).map(|socket| SenderSnapshot {
@@ -333,24 +333,24 @@ impl<'a> Simulation<'a> {
     }
 
     /// The number of packets in the interface queues of a node.
-    pub fn queue_length(&self, node: usize) -> usize {
-        if node < self.nodes() { self.world.net.queue_length(NodeId::from(node)) } else { 0 }
+    pub fn queue_length(&self, node: NodeId) -> usize {
+        if self.has_node(node) { self.world.net.queue_length(node) } else { 0 }
     }
 
     /// The position of a node (m); `None` without a radio.
-    pub fn position(&mut self, node: usize) -> Option<(f64, f64)> {
+    pub fn position(&mut self, node: NodeId) -> Option<(f64, f64)> {
         let now = self.world.net.now();
-        if node < self.nodes() { self.world.net.position(NodeId::from(node), now) } else { None }
+        if self.has_node(node) { self.world.net.position(node, now) } else { None }
     }
 
     /// The route from one node to another by the present routes, tables or caches, both ends included;
     /// `None` if there is no route.
-    pub fn route(&self, from: usize, to: usize) -> Option<Vec<usize>> {
-        if from.max(to) >= self.nodes() {
-            return None;
-        }
-        let route = self.world.net.route(NodeId::from(from), NodeId::from(to))?;
-        Some(route.into_iter().map(NodeId::index).collect())
+    pub fn route(&self, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
+        if self.has_node(from.max(to)) { self.world.net.route(from, to) } else { None }
+    }
+
+    fn has_node(&self, node: NodeId) -> bool {
+        node.index() < self.nodes()
     }
 }
 

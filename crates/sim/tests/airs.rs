@@ -2,7 +2,7 @@
 
 mod common;
 
-use driftway_base::Instant;
+use driftway_base::{Instant, NodeId};
 use driftway_sim::Simulation;
 use driftway_sim::log::{Event, Layer};
 use driftway_sim::results::FlowOutcome;
@@ -64,9 +64,10 @@ fn routes_and_positions_are_those_of_both_airs() {
     let scenario = common::parse(&two_airs("static"));
     let mut simulation = Simulation::new(&scenario, 1, None).unwrap();
     simulation.run_until(Instant::from_secs(1)).unwrap();
-    assert_eq!(simulation.route(0, 4), Some(vec![0, 1, 2, 3, 4]));
-    assert_eq!(simulation.position(2), Some((400.0, 0.0)));
-    assert_eq!(simulation.position(4), Some((2400.0, 0.0)));
+    let all = [0, 1, 2, 3, 4].map(NodeId::new);
+    assert_eq!(simulation.route(all[0], all[4]), Some(all.to_vec()));
+    assert_eq!(simulation.position(NodeId::new(2)), Some((400.0, 0.0)));
+    assert_eq!(simulation.position(NodeId::new(4)), Some((2400.0, 0.0)));
 }
 
 /// Two nodes with radios on both airs use the one over which they hear each other.

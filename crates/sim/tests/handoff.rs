@@ -3,16 +3,16 @@
 mod common;
 
 use common::{example, run};
-use driftway_base::Instant;
+use driftway_base::{Instant, NodeId};
 use driftway_sim::Simulation;
 use driftway_sim::results::FlowOutcome;
 
 /// Nodes of the example.
-const SERVER: usize = 0;
-const ROUTER: usize = 1;
-const WEST: usize = 2;
-const EAST: usize = 3;
-const MOBILE: usize = 4;
+const SERVER: NodeId = NodeId::new(0);
+const ROUTER: NodeId = NodeId::new(1);
+const WEST: NodeId = NodeId::new(2);
+const EAST: NodeId = NodeId::new(3);
+const MOBILE: NodeId = NodeId::new(4);
 
 const PROTOCOLS: [&str; 2] = ["{ protocol = \"aodv\" }", "{ protocol = \"dsr\" }"];
 

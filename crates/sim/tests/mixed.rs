@@ -2,7 +2,7 @@
 
 mod common;
 
-use driftway_base::Instant;
+use driftway_base::{Instant, NodeId};
 use driftway_sim::Simulation;
 use driftway_sim::log::{Event, Layer};
 use driftway_sim::results::{Direction, FlowOutcome, FlowResult, RunResult};
@@ -73,10 +73,11 @@ fn routes_lead_over_wires_and_air() {
         let scenario = common::parse(&gateway(protocol, "", &transfer("n2", "h")));
         let mut run = Simulation::new(&scenario, 1, None).unwrap();
         run.run_until(Instant::from_secs(1)).unwrap();
-        assert_eq!(run.route(4, 0), Some(vec![4, 3, 2, 1, 0]), "{protocol}");
-        assert_eq!(run.route(0, 4), Some(vec![0, 1, 2, 3, 4]), "{protocol}");
-        assert_eq!(run.position(0), None, "it has no radio");
-        assert_eq!(run.position(4), Some((400.0, 0.0)));
+        let [there, back] = [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0]].map(|nodes| nodes.map(NodeId::new));
+        assert_eq!(run.route(back[0], there[0]), Some(back.to_vec()), "{protocol}");
+        assert_eq!(run.route(there[0], back[0]), Some(there.to_vec()), "{protocol}");
+        assert_eq!(run.position(NodeId::new(0)), None, "it has no radio");
+        assert_eq!(run.position(NodeId::new(4)), Some((400.0, 0.0)));
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use driftway_base::{Duration, Instant};
+use driftway_base::{Duration, FlowId, Instant, NodeId};
 use driftway_sim::Simulation;
 
 /// The first is complete before its duration ends.
@@ -26,12 +26,12 @@ fn inspection_changes_nothing() {
             let (mut at, mut delivered) = (Instant::ZERO, 0);
             while simulation.run_until(at).unwrap() {
                 assert_eq!(simulation.now(), at, "{name}");
-                for node in 0..simulation.nodes() {
+                for node in (0..simulation.nodes()).map(NodeId::from) {
                     simulation.queue_length(node);
                     simulation.position(node);
-                    simulation.route(node, 0);
+                    simulation.route(node, NodeId::new(0));
                 }
-                let flow = simulation.flow(0).unwrap();
+                let flow = simulation.flow(FlowId::new(0)).unwrap();
                 assert!(flow.delivered_bytes >= delivered, "{name}");
                 delivered = flow.delivered_bytes;
                 at += step;
@@ -59,26 +59,27 @@ fn a_run_can_end_anywhere() {
 fn inspection_returns_the_present_state() {
     let scenario = common::example("adhoc-chain", &[]);
     let mut simulation = Simulation::new(&scenario, 1, None).unwrap();
-    assert!(simulation.flow(0).unwrap().sender.is_none(), "it has not started");
-    assert!(simulation.flow(99).is_none() && simulation.position(99).is_none());
-    assert_eq!(simulation.route(0, 99), None);
+    assert!(simulation.flow(FlowId::new(0)).unwrap().sender.is_none(), "it has not started");
+    assert!(simulation.flow(FlowId::new(99)).is_none());
+    let [first, nowhere] = [0, 99].map(NodeId::new);
+    assert_eq!((simulation.route(first, nowhere), simulation.position(nowhere)), (None, None));
     simulation.run_until(Instant::from_secs(30)).unwrap();
-    let [from, to] = [scenario.flows[0].from, scenario.flows[0].to].map(|node| node as usize);
-    let route: Vec<usize> = (from..=to).collect();
-    assert_eq!(simulation.route(from, to), Some(route));
-    let (x, _) = simulation.position(1).unwrap();
+    let (from, to) = (scenario.flows[0].from, scenario.flows[0].to);
+    let route: Vec<NodeId> = (from..=to).map(NodeId::new).collect();
+    assert_eq!(simulation.route(NodeId::new(from), NodeId::new(to)), Some(route));
+    let (x, _) = simulation.position(NodeId::new(1)).unwrap();
     assert!(x > 0.0, "{x}");
-    let sender = simulation.flow(0).unwrap().sender.unwrap();
+    let sender = simulation.flow(FlowId::new(0)).unwrap().sender.unwrap();
     assert!(sender.stats.segments_sent > 0 && sender.view.cwnd.value().is_some());
 
     let scenario = common::example("two-way", &[]);
     let mut simulation = Simulation::new(&scenario, 1, None).unwrap();
-    let last = simulation.nodes() - 1;
-    assert_eq!(simulation.route(0, last).unwrap().len(), simulation.nodes());
-    assert_eq!(simulation.position(0), None);
+    let nodes: Vec<NodeId> = (0..simulation.nodes()).map(NodeId::from).collect();
+    assert_eq!(simulation.route(nodes[0], nodes[nodes.len() - 1]), Some(nodes.clone()));
+    assert_eq!(simulation.position(NodeId::new(0)), None);
     let waits = |second| {
         simulation.run_until(Instant::from_secs(second)).unwrap();
-        (0..=last).map(|node| simulation.queue_length(node)).sum::<usize>()
+        nodes.iter().map(|node| simulation.queue_length(*node)).sum::<usize>()
     };
     let waiting: Vec<usize> = (1..60).map(waits).collect();
     assert!(waiting.iter().any(|packets| *packets > 0), "{waiting:?}");

@@ -1,5 +1,6 @@
 //! State of a run's flows at regular intervals.
 
+use driftway_base::{FlowId, NodeId};
 use driftway_scenario::Scenario;
 use driftway_sim::{FlowSnapshot, SenderSnapshot, Simulation};
 use schemars::JsonSchema;
@@ -46,14 +47,14 @@ impl Samples {
     /// Adds a row for the current state of each flow.
     pub(super) fn record(&mut self, simulation: &mut Simulation<'_>, scenario: &Scenario) {
         let time_s = simulation.now().as_secs_f64();
-        for (number, flow) in scenario.flows.iter().enumerate() {
-            let Some(FlowSnapshot { delivered_bytes, sender, .. }) = simulation.flow(number) else {
+        for (id, flow) in (0..).map(FlowId::new).zip(&scenario.flows) {
+            let Some(FlowSnapshot { delivered_bytes, sender, .. }) = simulation.flow(id) else {
                 continue;
             };
-            let (from, to) = (flow.from as usize, flow.to as usize);
+            let [from, to] = [flow.from, flow.to].map(NodeId::new);
             let route = simulation.route(from, to);
             self.time_s.push(time_s);
-            self.flow.push(number as u32);
+            self.flow.push(id.number());
             self.delivered_bytes.push(delivered_bytes);
             self.queue_length.push(simulation.queue_length(from) as u32);
             self.hops.push(route.map(|nodes| nodes.len() as u32 - 1));

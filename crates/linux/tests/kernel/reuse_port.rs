@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use driftway_linux::{Namespace, ShimSettings};
@@ -31,18 +31,16 @@ fn listener(far: &Namespace) -> TcpListener {
     socket.into()
 }
 
-/// Answers each connection by as many bytes as it has received, until the number of connections is
-/// complete.
-fn serve(listener: &TcpListener, total: &AtomicUsize) -> usize {
+/// Answers each connection by as many bytes as it has received, until the clients are done.
+fn serve(listener: &TcpListener, is_over: &AtomicBool) -> usize {
     listener.set_nonblocking(true).unwrap();
     let mut served = 0;
     thread::scope(|scope| {
-        while total.load(Ordering::Relaxed) < CLIENTS * ROUNDS {
+        while !is_over.load(Ordering::Relaxed) {
             let Ok((mut stream, _)) = listener.accept() else {
                 nap(1);
                 continue;
             };
-            total.fetch_add(1, Ordering::Relaxed);
             served += 1;
             scope.spawn(move || {
                 stream.set_nonblocking(false).unwrap();
@@ -78,23 +76,29 @@ fn listeners_of_one_port() {
     near.run(|| wired::shape(DEVICE, 12_500_000, 200_000)).unwrap().unwrap();
     let shims = [0, 1].map(|end| RunningShim::start(&ends[end], &ShimSettings::default()));
     let listeners: Vec<_> = (0..SERVERS).map(|_| listener(far)).collect();
-    let total = AtomicUsize::new(0);
+    let is_over = AtomicBool::new(false);
     let served: Vec<_> = thread::scope(|scope| {
-        let servers = listeners.iter().map(|listener| scope.spawn(|| serve(listener, &total)));
+        let servers = listeners.iter().map(|listener| scope.spawn(|| serve(listener, &is_over)));
         let servers: Vec<_> = servers.collect();
-        for client in 0..CLIENTS {
+        let clients = (0..CLIENTS).map(|client| {
             scope.spawn(move || {
                 for round in 0..ROUNDS {
                     let number = client * ROUNDS + round;
                     request(near, number as u8, LENGTHS[number % LENGTHS.len()]);
                 }
-            });
-        }
+            })
+        });
+        let clients: Vec<_> = clients.collect();
         nap(400);
         far.run(|| plug(false)).unwrap().unwrap();
         nap(1000);
         far.run(|| plug(true)).unwrap().unwrap();
-        servers.into_iter().map(|server| server.join().unwrap()).collect()
+        // A client that has failed keeps no server waiting.
+        let ended: Vec<_> = clients.into_iter().map(|client| client.join()).collect();
+        is_over.store(true, Ordering::Relaxed);
+        let served = servers.into_iter().map(|server| server.join().unwrap()).collect();
+        assert!(ended.iter().all(Result::is_ok), "a request has failed");
+        served
     });
     assert!(served.iter().all(|served| *served > 0), "{served:?}");
     nap(300);

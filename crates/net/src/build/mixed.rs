@@ -161,11 +161,11 @@ impl Wiring {
 
     fn add_air(&self, parts: &mut Parts, mut air: AirParts, adhoc: &Adhoc) {
         for (index, gateway) in self.radios.iter().copied().enumerate() {
-            for external in self.behind(gateway).map(address) {
+            for node in self.behind(gateway) {
+                let external = address(node);
                 air.routing[index].add_external(external);
                 // Static routes to the gateway lead to what is behind it, if it is the nearest.
-                let nearest = self.gateways
-                    [crate::addresses::node_at(external, self.gateways.len()).unwrap_or(gateway)];
+                let nearest = self.gateways[node];
                 for routing in &mut air.routing {
                     if let Routing::Static(routes) = routing
                         && nearest == Some(gateway)

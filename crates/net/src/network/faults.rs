@@ -9,7 +9,7 @@ use driftway_wire::Packet;
 use super::schedule::TimerId;
 use super::task::Task;
 use super::{Network, OPAQUE_STREAM};
-use crate::event::Event;
+use crate::event::{Event, FaultPlace};
 use crate::interface::{Interface, LinkEnd, Place};
 use crate::wired::faults::{FaultAction, PartitionNotification};
 
@@ -90,7 +90,7 @@ impl Network {
                 self.report_fault(kind, link, begins);
             }
             FaultAction::RadioDown { node, drops_queue, signals } => {
-                self.report(kind, node.number(), true);
+                self.report(kind, FaultPlace::Node(node), true);
                 let was_on = self.has_radio_on(node);
                 self.switch_radios_off(node, drops_queue);
                 if signals && was_on {
@@ -98,7 +98,7 @@ impl Network {
                 }
             }
             FaultAction::RadioUp { node, signals } => {
-                self.report(kind, node.number(), false);
+                self.report(kind, FaultPlace::Node(node), false);
                 self.switch_radios_on(node);
                 if signals && self.has_radio_on(node) {
                     self.signal_radio(node, SignalKind::LinkUp);
@@ -119,10 +119,10 @@ impl Network {
     }
 
     fn report_fault(&mut self, kind: FaultKind, link: LinkId, begins: bool) {
-        self.report(kind, link.number() + 1, begins);
+        self.report(kind, FaultPlace::Link(link), begins);
     }
 
-    fn report(&mut self, kind: FaultKind, place: u32, begins: bool) {
+    fn report(&mut self, kind: FaultKind, place: FaultPlace, begins: bool) {
         self.recorder.push(Event::Fault { kind, place, begins });
     }
 

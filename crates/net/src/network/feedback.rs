@@ -25,7 +25,7 @@ impl Network {
         if reason.is_route_failure() {
             self.on_lost_at_gateway(node, to);
         }
-        let next_hop = self.feedback_next_hop(to).filter(|_| reason.is_route_failure());
+        let next_hop = self.next_hop_over_air(to).filter(|_| reason.is_route_failure());
         let neighbour = link.and_then(|link| node_at(link.to, self.nodes.len()));
         self.nodes[node].last_report_was_false =
             neighbour.is_some_and(|to| self.in_range(node, to));
@@ -95,7 +95,7 @@ impl Network {
     }
 
     pub(super) fn restore_route(&mut self, node: NodeId, to: Ipv4Addr) {
-        let next_hop = self.feedback_next_hop(to);
+        let next_hop = self.next_hop_over_air(to);
         let feedback = &mut self.nodes[node].feedback;
         feedback.on_route_found(self.now, to);
         if let Some(next_hop) = next_hop {
@@ -110,11 +110,9 @@ impl Network {
         self.work.signal(node, Signal { kind, details });
     }
 
-    /// Returns the feedback's number of the next hop over the air to a destination: routing has at
-    /// most one. Numbers of wires are even and odd numbers below twice the number of links.
-    fn feedback_next_hop(&self, to: Ipv4Addr) -> Option<NextHop> {
-        node_at(to, self.nodes.len())
-            .map(|node| NextHop((2 * self.wires.links.len() + node.index()) as u32))
+    /// Returns the next hop over the air to a destination.
+    fn next_hop_over_air(&self, to: Ipv4Addr) -> Option<NextHop> {
+        node_at(to, self.nodes.len()).map(|to| NextHop::OverAir { to })
     }
 }
 

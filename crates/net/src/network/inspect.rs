@@ -11,6 +11,7 @@ use super::{Air, Network};
 use crate::addresses::{address, node_at};
 use crate::air::counters::RoutingCounters;
 use crate::digest::Digest;
+use crate::interface::Interface;
 
 impl Network {
     /// Returns the time of the last wake-up, or of a later end of a frame.
@@ -45,6 +46,15 @@ impl Network {
         let ends = (self.wires.links.keys())
             .flat_map(|link| [Side::A, Side::B].map(|side| self.topology.across(link, side)));
         ends.filter(|at| *at == node).count() + self.nodes.get(node).map_or(0, |n| n.radios.len())
+    }
+
+    /// Returns the air of an interface, if it is a radio, or else that of the node's first radio.
+    pub fn air_at(&self, node: NodeId, interface: Option<Interface>) -> Option<AirId> {
+        let radio = match interface {
+            Some(Interface::Radio(radio)) => radio,
+            _ => *self.nodes.get(node)?.radios.first()?,
+        };
+        Some(self.medium.radios[radio].air)
     }
 
     /// Returns true if some node has a radio.

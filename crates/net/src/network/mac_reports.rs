@@ -102,7 +102,7 @@ impl Network {
         };
         let (is_control, is_message) = (packet.is_control(), is_network_message(packet));
         if !is_control {
-            self.packets.create();
+            self.packets.copy();
         }
         if !is_message {
             return self.route_received(node, from, id);

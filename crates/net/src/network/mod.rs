@@ -40,7 +40,7 @@ use crate::air::counters::RoutingCounters;
 use crate::air::medium::Medium;
 use crate::digest::Digest;
 use crate::event::{Event, Recording};
-use crate::interface::Outcome;
+use crate::interface::{Outcome, Place};
 use crate::output::Output;
 use crate::packets::PacketsInTransit;
 use crate::wakeups::WakeUp;
@@ -336,9 +336,10 @@ impl Network {
 
     /// Delivers a packet from a node's host to itself.
     fn deliver_locally(&mut self, node: NodeId, id: PacketId) {
-        let Some(packet) = self.packets.end(id, Outcome::Delivered) else { return };
-        self.digest.add_packet(self.now, node.number(), crate::digest::DELIVERED, &packet);
-        self.deliver_to_host(node, &packet);
+        let at = Place::Node(node);
+        if let Some(packet) = self.end(at, id, Outcome::Delivered) {
+            self.deliver_to_host(node, &packet);
+        }
     }
 
     /// Passes a packet to the host of its destination; it may be the echo reply of a probed peer.
@@ -358,8 +359,8 @@ impl Network {
             let arrivals = std::mem::take(&mut self.medium.radios[radio].queue_arrivals);
             for arrival in arrivals {
                 if self.packets.get(arrival.id).is_some_and(|routed| is_lost(&routed.packet)) {
-                    let reason = driftway_base::DropReason::SignalLoss;
-                    self.packets.end(arrival.id, Outcome::Dropped(reason));
+                    let at = Place::Interface(crate::Interface::Radio(radio), arrival.next_hop);
+                    self.drop(at, arrival.id, driftway_base::DropReason::SignalLoss);
                 } else {
                     self.medium.radios[radio].queue_arrivals.push_back(arrival);
                 }

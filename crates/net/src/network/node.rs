@@ -50,7 +50,8 @@ impl Node {
     pub fn next_identification(&mut self) -> u16 {
         let of_routing = self.routing.as_mut().and_then(Routing::new_identification);
         of_routing.unwrap_or_else(|| {
-            self.identification = self.identification.wrapping_add(1);
+            // 0 means none.
+            self.identification = self.identification.checked_add(1).unwrap_or(1);
             self.identification
         })
     }

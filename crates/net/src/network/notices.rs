@@ -14,13 +14,9 @@ use super::{CROSS_TRAFFIC_STREAM, Network};
 use crate::addresses::address;
 use crate::interface::{LinkEnd, Place};
 
-/// Returns the number of a node's side of a link, as its feedback counts next hops.
-pub(super) const fn next_hop_of(link_end: LinkEnd) -> NextHop {
-    let side = match link_end.side {
-        Side::A => 0,
-        Side::B => 1,
-    };
-    NextHop(link_end.link.number() << 1 | side)
+/// Returns the next hop over a node's end of a link.
+pub(super) const fn next_hop_of(LinkEnd { link, side }: LinkEnd) -> NextHop {
+    NextHop::Wire { link, from_second_end: matches!(side, Side::B) }
 }
 
 /// Returns the destination that an RFN or RRN concerns; `None` for other packets.

@@ -60,7 +60,7 @@ impl Network {
             Routed::Signal(signal) => {
                 self.work.outputs.push_back(Output::Signal { node, signal: *signal });
             }
-            Routed::Duplicated => self.packets.create(),
+            Routed::Duplicated => self.packets.copy(),
             Routed::RouteFound(to) => {
                 self.recorder.record(|| Event::RouteFound { node, to: *to });
                 self.on_route_found(node, *to);
@@ -127,9 +127,8 @@ impl Network {
             // A broadcast leaves by all radios of the node.
             for n in 0..self.nodes[node].radios.len() {
                 let radio = self.nodes[node].radios[n];
-                // Each but the first is a copy.
                 if n > 0 && !packet.is_control() {
-                    self.packets.create();
+                    self.packets.copy();
                 }
                 let id = self.packets.insert_routed(packet);
                 self.enqueue_after_delay(radio, id, None, place);

@@ -188,13 +188,12 @@ impl Scheme for Feedback {
 mod test {
     use super::*;
     use crate::feedback::{BufferConfig, FlushTrigger, IcmpConfig, RfnConfig};
-    use driftway_base::DropReason;
-    use driftway_base::Duration;
+    use driftway_base::{DropReason, Duration, NodeId};
     use driftway_wire::{Body, IcmpMessage, IpHeader, Payload, UdpDatagram};
 
     const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
     const THERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 3);
-    const NEXT_HOP: NextHop = NextHop(7);
+    const NEXT_HOP: NextHop = NextHop::OverAir { to: NodeId::new(7) };
 
     fn node(schemes: &[SchemeConfig]) -> Feedback {
         Feedback::new(HERE, schemes)
@@ -304,7 +303,7 @@ mod test {
         assert!(feedback.scheme_mut(SchemeName::Icmp).is_some() && feedback.is_failure_free());
         fails(&mut feedback);
         assert!(!feedback.is_failure_free() && !feedback.is_usable(Instant::ZERO, THERE, NEXT_HOP));
-        assert!(feedback.is_usable(Instant::ZERO, THERE, NextHop(8)));
+        assert!(feedback.is_usable(Instant::ZERO, THERE, NextHop::OverAir { to: NodeId::new(8) }));
         let mut deaf = node(&[icmp()]);
         fails(&mut deaf);
         assert!(

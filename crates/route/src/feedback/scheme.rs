@@ -2,12 +2,25 @@
 
 use core::fmt::Debug;
 
-use driftway_base::{DropReason, FailedLink, Instant, Ipv4Addr, PacketId, Signal};
+use driftway_base::{DropReason, FailedLink, Instant, Ipv4Addr, LinkId, NodeId, PacketId, Signal};
 use driftway_wire::{Packet, RoutedPacket};
 
-/// A next hop of a node: an interface and the neighbour behind it. The driver numbers them.
+/// A next hop of a node: an interface and the neighbour behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct NextHop(pub u32);
+pub enum NextHop {
+    /// The other end of a wire.
+    Wire {
+        /// The wire.
+        link: LinkId,
+        /// True if it starts at the wire's second end.
+        from_second_end: bool,
+    },
+    /// The way over the air to a destination, of which routing has at most one.
+    OverAir {
+        /// The destination.
+        to: NodeId,
+    },
+}
 
 /// A packet that a node cannot deliver.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use driftway_radio::Positions;
 use super::components::Components;
 use super::problem::{CheckResult, require};
 use crate::error::quoted;
-use crate::{Adhoc, Mixed, Network};
+use crate::{Adhoc, Mixed, Network, Routing};
 
 /// Returns true if two airs have the same value of a key.
 type IsEqual = fn(&Adhoc, &Adhoc) -> bool;
@@ -44,6 +44,7 @@ pub(super) fn check(mixed: &Mixed, network: &Network) -> CheckResult {
         for (name, is_set) in [
             ("link_signals", air.adhoc.link_signals.is_some()),
             ("link_retry", air.adhoc.link_retry.is_some()),
+            ("routing.avoid_fading", avoids_fading(&air.adhoc.routing)),
         ] {
             require(!is_set, format!("{key}.{name}"), || {
                 format!("`{name}` in a network with several airs\nit works with one air only")
@@ -76,26 +77,40 @@ fn check_joined(mixed: &Mixed) -> CheckResult {
     Ok(())
 }
 
-/// Checks that a node starts at the same place on all its airs.
+/// The times at which positions on several airs are compared (s).
+const COMPARED_AT: [u64; 8] = [0, 1, 3, 10, 30, 100, 300, 1000];
+
+/// Checks that a node is at the same place on all its airs, whenever they are compared.
 fn check_positions(mixed: &Mixed, network: &Network) -> CheckResult {
-    let mut places: Vec<Option<(f64, f64)>> = vec![None; mixed.nodes.len()];
+    let mut places = vec![[None; COMPARED_AT.len()]; mixed.nodes.len()];
     for (i, air) in mixed.airs.iter().enumerate() {
         // What is wrong with it has been refused.
         let Ok(mobility) = air.adhoc.mobility(Mixed::air_seed(1, i)) else { continue };
         let mut positions = Positions::new(mobility, f64::MAX);
-        for (station, node) in (0..).map(StationId::new).zip(&air.radios) {
-            let (x, y) = positions.position(station, Instant::ZERO);
-            let place = &mut places[*node as usize];
-            let (other_x, other_y) = *place.get_or_insert((x, y));
-            let is_same = (x - other_x).abs() < 1e-6 && (y - other_y).abs() < 1e-6;
-            require(is_same, format!("network.air.{i}.mobility"), || {
-                format!(
-                    "node {} is at ({x} m, {y} m) here, but at ({other_x} m, {other_y} m) on another \
-                     air\na node with several radios is at one place",
-                    quoted(&network.node_name(*node))
-                )
-            })?;
+        for (time, seconds) in COMPARED_AT.into_iter().enumerate() {
+            for (station, node) in (0..).map(StationId::new).zip(&air.radios) {
+                let (x, y) = positions.position(station, Instant::from_secs(seconds));
+                let place = &mut places[*node as usize][time];
+                let (other_x, other_y): (f64, f64) = *place.get_or_insert((x, y));
+                let is_same = (x - other_x).abs() < 1e-6 && (y - other_y).abs() < 1e-6;
+                require(is_same, format!("network.air.{i}.mobility"), || {
+                    format!(
+                        "node {} is at ({x} m, {y} m) here after {seconds} s, but at ({other_x} m, \
+                         {other_y} m) on another air\na node with several radios is at one place",
+                        quoted(&network.node_name(*node))
+                    )
+                })?;
+            }
         }
     }
     Ok(())
+}
+
+/// Returns true if routing uses the received power of neighbours.
+fn avoids_fading(routing: &Routing) -> bool {
+    match routing {
+        Routing::Aodv(keys) => keys.config().avoid_fading.is_some(),
+        Routing::Dsr(keys) => keys.config().avoid_fading.is_some(),
+        Routing::Static(_) => false,
+    }
 }

@@ -506,7 +506,11 @@ fn airs_that_do_not_fit_together_are_refused() {
         ("name = \"two\"\n", "", "missing"),
         ("name = \"two\"", "name = \"one\"", "two airs are called `one`"),
         ("[\"base\", \"b\"]", "[\"b\", \"b\"]", "`b` has two radios on one air"),
-        ("[[\"100 m\"", "[[\"150 m\"", "node base is at (150 m, 0 m) here, but at (100 m, 0 m)"),
+        (
+            "[[\"100 m\"",
+            "[[\"150 m\"",
+            "node base is at (150 m, 0 m) here after 0 s, but at (100 m, 0 m)",
+        ),
         (
             "name = \"two\"",
             "name = \"two\"\nicmp_rate = 3",
@@ -517,11 +521,22 @@ fn airs_that_do_not_fit_together_are_refused() {
             "name = \"two\"\nlink_retry = { most = 1 }",
             "`link_retry` in a network with several airs",
         ),
+        (
+            "mobility = { positions = [[\"100 m\", \"0 m\"], [\"200 m\", \"0 m\"]] }",
+            "area = [\"900 m\", \"900 m\"]\nmobility = { model = \"constant-velocity\", \
+             positions = [[\"100 m\", \"0 m\"], [\"200 m\", \"0 m\"]], \
+             velocities = [[\"1 m/s\", \"0 m/s\"], [\"0 m/s\", \"0 m/s\"]] }",
+            "node base is at (101 m, 0 m) here after 1 s, but at (100 m, 0 m)",
+        ),
     ] {
         assert!(TWO_AIRS.contains(find), "{find}");
         let error = parse(&TWO_AIRS.replace(find, put), &[]).unwrap_err();
         assert!(error.contains(says), "{says}: {error}");
     }
+    let avoiding = TWO_AIRS
+        .replace("{ protocol = \"aodv\" }", "{ protocol = \"aodv\", avoid_fading = \"1 s\" }");
+    let error = parse(&avoiding, &[]).unwrap_err();
+    assert!(error.contains("`routing.avoid_fading` in a network with several airs"), "{error}");
     let apart = TWO_AIRS
         .replace("[\"base\", \"b\"]", "[\"b\", \"c\"]")
         .replace("\"base\", \"b\"]", "\"base\", \"b\", \"c\"]");

@@ -84,6 +84,19 @@ pub struct CapturedFrame<'a> {
     pub preamble: Duration,
 }
 
+/// A packet dropped inside a node, as the frame that it would have been.
+#[derive(Clone, Copy, Debug)]
+pub struct LostFrame {
+    /// The time. It must not be before that of the last record.
+    pub at: Instant,
+    /// The air; `None`: the node has no radio.
+    pub air: Option<AirId>,
+    /// The node.
+    pub from: NodeId,
+    /// The next hop, if it had one.
+    pub to: Option<NodeId>,
+}
+
 /// The short preamble of 802.11b takes 96 µs with its header; the long one takes 192 µs.
 const SHORT_PREAMBLE: Duration = Duration::from_micros(96);
 
@@ -194,17 +207,10 @@ impl Capture {
         self.blocks.write_packet(interface, frame.at, &self.record, remark.as_deref());
     }
 
-    /// Records a packet dropped in `node`, on its way to `next_hop` if it had one. Its time must not
-    /// be before that of the last record. `why` is the text of the comment after the node.
-    pub fn write_drop(
-        &mut self,
-        at: Instant,
-        node: NodeId,
-        next_hop: Option<NodeId>,
-        body: &FrameBody,
-        why: &str,
-    ) {
-        let comment = format!("dropped at node {node}: {why}");
+    /// Records a packet dropped inside a node. `why` is the text of the comment after the node.
+    pub fn write_drop(&mut self, lost: &LostFrame, body: &FrameBody, why: &str) {
+        let LostFrame { at, air, from, to } = *lost;
+        let comment = format!("dropped at node {from}: {why}");
         if let (false, FrameBody::Ip(packet)) = (self.has_frames, body) {
             return self.add_unframed_drop(at, packet, comment);
         }
@@ -214,15 +220,15 @@ impl Capture {
             short_preamble: false,
             fcs: false,
             rate: None,
-            channel_mhz: self.channel_mhz(AirId::default()),
+            channel_mhz: air.map_or(0, |air| self.channel_mhz(air)),
             signal_dbm: None,
             failed: true,
         };
         radiotap.write(&mut record);
         let header = Header {
             kind: FrameKind::Data,
-            receiver: next_hop.map_or(dot11::UNKNOWN_RECEIVER, HardwareAddr::of_node),
-            transmitter: HardwareAddr::of_node(node),
+            receiver: to.map_or(dot11::UNKNOWN_RECEIVER, HardwareAddr::of_node),
+            transmitter: HardwareAddr::of_node(from),
             duration_us: 0,
             sequence: 0,
             retry: false,

@@ -195,6 +195,10 @@ fn frame(kind: FrameKind, from: u32, to: Option<u32>, micros: u64) -> FrameRecor
 
 const PREAMBLE: Duration = Duration::from_micros(192);
 
+fn lost_frame(at: Instant, from: u32, to: Option<u32>) -> LostFrame {
+    LostFrame { at, air: Some(AirId::new(0)), from: NodeId::new(from), to: to.map(NodeId::new) }
+}
+
 /// The frame between the nodes with the numbers of its stations.
 fn captured_frame(frame: &FrameRecord) -> CapturedFrame<'_> {
     let node = |station: StationId| NodeId::new(station.number());
@@ -225,8 +229,8 @@ fn example() -> Vec<u8> {
         put(frame(FrameKind::Data, 1, None, 8000), Some(&asked));
         put(frame(FrameKind::Data, 0, None, 9000), Some(&FrameBody::Arp(arp_request())));
         let died = Instant::from_millis(20);
-        let (node, to) = (NodeId::new(1), Some(NodeId::new(2)));
-        capture.write_drop(died, node, to, &packet, "link-failure (no CTS after 7 attempts)");
+        let lost = lost_frame(died, 1, Some(2));
+        capture.write_drop(&lost, &packet, "link-failure (no CTS after 7 attempts)");
         // Frames are recorded when they have ended.
         let again = FrameRecord {
             at: Instant::from_micros(9500),
@@ -235,7 +239,7 @@ fn example() -> Vec<u8> {
             ..data
         };
         capture.write_frame(&captured_frame(&again), Some(&packet));
-        capture.write_drop(died, NodeId::new(2), None, &error, "no-route");
+        capture.write_drop(&lost_frame(died, 2, None), &error, "no-route");
     })
 }
 
@@ -354,7 +358,7 @@ fn a_packet_that_cannot_be_encoded_has_a_comment() {
     };
     let file = captured(|capture| {
         let huge = FrameBody::Ip(RoutedPacket::plain(huge));
-        capture.write_drop(Instant::ZERO, NodeId::new(0), None, &huge, "queue-overflow");
+        capture.write_drop(&lost_frame(Instant::ZERO, 0, None), &huge, "queue-overflow");
     });
     let records = read(&file);
     let comment = records[0].comment.as_deref().unwrap();
@@ -412,7 +416,7 @@ application = "ftp"
     capture.write_wired(Instant::from_secs(1), hop, &packet);
     capture.write_wired_drop(Instant::from_secs(2), hop, &packet, "bit-error");
     let body = FrameBody::Ip(packet);
-    capture.write_drop(Instant::from_secs(3), NodeId::new(1), None, &body, "time-to-live");
+    capture.write_drop(&lost_frame(Instant::from_secs(3), 1, None), &body, "time-to-live");
     capture.finish().unwrap();
     let file = Arc::try_unwrap(kept.0).unwrap().into_inner().unwrap();
     let mut reader = PcapNgReader::new(file.as_slice()).unwrap();
