@@ -23,7 +23,7 @@
 //! | routing protocols on wires | routes over wires are given: a chain's, or the shortest by links |
 //! | several routing protocols over the air | all nodes with radios run the same, on all airs |
 //! | a choice between gateways | wired nodes reach a node on the air over the gateway with the fewest links |
-//! //! | fragmentation | a packet is forwarded whole |
+//! | fragmentation | a packet is forwarded whole |
 
 #![forbid(unsafe_code)]
 

@@ -71,7 +71,7 @@ impl Entry {
 #[derive(Debug)]
 pub struct WakeUps<T> {
     heap: BinaryHeap<Reverse<Entry>>,
-    /// By class, then entity.
+    /// The next wake-up of each timer, by class, then entity.
     scheduled: Vec<Scheduled>,
     /// The index of each class's first entity.
     first: Vec<usize>,

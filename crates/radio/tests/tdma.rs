@@ -182,7 +182,7 @@ fn a_disabled_receiver_hears_nothing_and_its_slots_pass() {
     assert_eq!((reports.len(), reports.iter().filter(sent).count()), (3, 2));
 }
 
-/// Before its slot, and during its frame, unicast and broadcast.
+/// The station is disabled before its slot, or during its frame, unicast or broadcast.
 #[test]
 fn the_packet_of_a_disabled_station_is_reported_at_once() {
     for to in [Some(B), None] {

@@ -7,7 +7,7 @@
 //!
 //! # What is not modelled
 //!
-//! The crates `link`, `tcp`, `node`, `radio` and `route` list the limits of their models.
+//! The crates `link`, `tcp`, `endpoint`, `radio` and `route` list the limits of their models.
 //!
 //! | item | here |
 //! |---|---|

@@ -222,7 +222,7 @@ impl FlowOutcome {
 pub struct LinkResult {
     /// The hop, from 1 at node 0.
     pub hop: u32,
-    /// Towards higher or lower nodes.
+    /// The direction, towards higher or lower nodes.
     pub direction: Direction,
     /// Frames transmitted on the link.
     pub frames: u64,
@@ -373,9 +373,9 @@ pub struct GatewayResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// Towards higher nodes.
+    /// The direction towards higher nodes.
     Forward,
-    /// Towards lower nodes.
+    /// The direction towards lower nodes.
     Backward,
 }
 
@@ -397,13 +397,13 @@ pub struct FlowSummary {
     pub source: u32,
     /// The receiving node.
     pub destination: u32,
-    /// As in `runs[].flows[].tcp`.
+    /// Its TCP, as in `runs[].flows[].tcp`.
     pub tcp: Option<String>,
-    /// As in `runs[].flows[].aid`.
+    /// Its aid, as in `runs[].flows[].aid`.
     #[serde(with = "aid_name")]
     #[schemars(with = "String")]
     pub aid: Option<String>,
-    /// As in `runs[].flows[].receiver_aid`.
+    /// The receiver's aid, as in `runs[].flows[].receiver_aid`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver_aid: Option<String>,
     /// Runs in which it completed.

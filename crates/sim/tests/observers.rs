@@ -278,7 +278,7 @@ fn packets_on_wires_are_recorded() {
     assert_eq!(of(Layer::Udp, Event::Sent), datagrams.segments_sent);
 }
 
-/// In a network where nothing is sent for most of the time.
+/// Nothing is sent in this network for most of the time.
 #[test]
 fn positions_are_recorded_at_whole_seconds() {
     let text = SCENARIO.replace("start = \"1 s\"", "start = \"29 s\"");

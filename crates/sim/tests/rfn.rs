@@ -315,7 +315,7 @@ fn buffered(packets: u32, flush: &str, lasts: &str) -> String {
     format!("{routers}\n{}", cut("5", lasts, ""))
 }
 
-/// With a source that resumes where it stopped: one that sends its stored window again does so whether
+/// The source resumes where it stopped: one that sends its stored window again does so whether
 /// routers buffered it or not.
 #[test]
 fn buffers_save_retransmissions() {

@@ -64,9 +64,9 @@ pub struct Air {
     pub nodes: TiVec<StationId, NodeId>,
     /// The station of each node; `None` where it has none.
     stations: TiVec<NodeId, Option<StationId>>,
-    /// Reports that have not been handled yet, and how many of them have.
+    /// The reports of the MAC layers' last run, in order.
     pub reports: Vec<MacReport>,
-    /// The number of reports that have been handled.
+    /// The number of these reports that have been handled.
     pub reports_handled: usize,
     /// The instant up to which the MAC layer was to run when a pause interrupted it.
     pub paused_until: Option<Instant>,

@@ -1,10 +1,10 @@
 //! A mixed network: named nodes, wires between them, radios on some.
 //!
 //! Over wires packets take the routes of the scenario, which are the shortest unless it says
-//! otherwise. A node with a radio and a wire is a *gateway*: on the air it answers for the wired nodes behind it, as the routing protocol's own text has it (see
-//! `add_external` of each protocol). A wired node sends what no wire reaches to the gateway that has
-//! heard from it last, at first to the one with the fewest wires in between, of equal ones the first;
-//! with static routes always to that.
+//! otherwise. A node with a radio and a wire is a *gateway*: on the air it answers for the wired nodes
+//! behind it, as the routing protocol's own text has it (see `add_external` of each protocol). A wired
+//! node sends what no wire reaches to the gateway that has heard from it last, at first to the one with
+//! the fewest wires in between, of equal ones the first; with static routes always to that.
 
 use driftway_base::{LinkId, NodeId};
 use driftway_route::feedback::{Feedback, IcmpConfig, SchemeConfig};

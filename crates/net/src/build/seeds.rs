@@ -3,8 +3,8 @@
 /// The seeds that key the random streams of a network.
 #[derive(Clone, Copy, Debug)]
 pub struct Seeds {
-    /// Of the faults.
+    /// The seed of the faults.
     pub faults: u64,
-    /// Of links, radios, movement and routing.
+    /// The seed of links, radios, movement and routing.
     pub network: u64,
 }

@@ -10,7 +10,7 @@ use crate::interface::LinkEnd;
 /// A table of next links. Destinations without an entry are not reached by wires.
 #[derive(Clone, Debug, Default)]
 pub struct RouteTable {
-    /// By node, then destination; empty for nodes without wires.
+    /// The next link by node, then destination; empty for nodes without wires.
     next: TiVec<NodeId, TiVec<NodeId, Option<LinkEnd>>>,
 }
 

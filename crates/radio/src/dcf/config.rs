@@ -50,7 +50,7 @@ pub struct DcfConfig {
     /// the medium busy when it would start (a NAV, also one set for an EIFS; a frame under
     /// reception), and while the station itself waits for a response.
     pub cts_needs_idle: bool,
-    /// After a CTS, data is sent only if the medium is idle. The standard: always (§9.2.5.7).
+    /// Data is sent after a CTS only if the medium is idle. The standard: always (§9.2.5.7).
     /// ns-2.35 checks medium and NAV again; if busy, it doubles the contention window, backs off
     /// and sends another RTS without counting a retry. This is the only case in which a station of
     /// ns-2.35 can find the medium busy when it transmits.
@@ -123,10 +123,10 @@ pub enum CaptureModel {
 /// Timeout for a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseTimeout {
-    /// Until a preamble should have been received, and if one was, to the end of its frame: SIFS +
+    /// The time until a preamble should have been received, and if one was, to the end of its frame: SIFS +
     /// slot + preamble after the frame to be answered (§9.2.8, with the value of later editions).
     Preamble,
-    /// As ns-2.35: until the response should have ended, with an allowance for propagation.
+    /// The time until the response should have ended, with an allowance for propagation, as in ns-2.35.
     WholeFrame {
         /// Round-trip propagation (ns-2.35: 2 × 2 µs, so that neighbours beyond 600 m cannot
         /// communicate).

@@ -42,7 +42,7 @@ fn the_distance_moved_is_the_length_of_the_trajectory() {
     }
 }
 
-/// With all stations within range, lists are discarded as they fill up.
+/// Lists are discarded as they fill up where all stations are within range.
 #[test]
 fn a_dense_network_is_listed_in_full() {
     let mobility = walkers(300, 100.0, (1.0, 2.0), 1);

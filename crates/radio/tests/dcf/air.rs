@@ -29,7 +29,7 @@ pub fn medium(config: DcfConfig, places: &[(f64, f64)]) -> Medium {
     seeded(config, places, 1)
 }
 
-/// With receive and sense ranges (m) other than 250 and 550.
+/// A medium with these receive and sense ranges (m) in place of 250 and 550.
 pub fn with_ranges(config: DcfConfig, places: &[(f64, f64)], receive: f64, sense: f64) -> Medium {
     let (receive, sense) = (Threshold::Distance(receive), Threshold::Distance(sense));
     build(config, RadioConfig { receive, sense, ..RadioConfig::STANDARD }, places, 1)

@@ -13,7 +13,7 @@ const MILLI: u64 = 1_000_000;
 const RTS_TIME: u64 = 352_000;
 const DATA_TIME: u64 = 192_000 + 1036 * 4_000;
 const DIFS: u64 = 50_000;
-/// After a SIFS and an ACK at 1 Mbit/s, a DIFS.
+/// A SIFS, an ACK at 1 Mbit/s, and a DIFS.
 const EIFS: u64 = 10_000 + 304_000 + DIFS;
 
 #[test]

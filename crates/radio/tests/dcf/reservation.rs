@@ -14,7 +14,7 @@ fn end(frame: &FrameRecord) -> u64 {
     (frame.at + frame.airtime).as_nanos()
 }
 
-/// With a backoff of zero slots.
+/// The configuration with a backoff of zero slots.
 fn at_once(config: DcfConfig) -> DcfConfig {
     DcfConfig { cw_min: 0, cw_max: 0, backoff_includes_cw: true, first_at_once: true, ..config }
 }

@@ -275,8 +275,8 @@ impl Dsr {
         })
     }
 
-    /// Handles the errors in a packet (RFC 4728 §8.3.5). `from`: the neighbour that sent it; `also`: another
-    /// one that receives it, because this node forwards it there or it was overheard on its way there.
+    /// Handles the errors in a packet (RFC 4728 §8.3.5). `from`: the neighbour that sent it; `also_sent_to`:
+    /// another one that receives it, because this node forwards it there or it was overheard on its way there.
     pub(super) fn on_errors(
         &mut self,
         now: Instant,

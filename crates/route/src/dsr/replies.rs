@@ -67,7 +67,8 @@ impl Dsr {
         self.transmit(now, at, &mut packet, LinkDestination::Unicast(to));
     }
 
-    /// Replies to a request that arrived by `way`, which ends here, if the cache has the rest of the route.
+    /// Replies to a request that arrived by `request_path`, which ends here, if the cache has the rest of the
+    /// route.
     pub(super) fn reply_from_cache(
         &mut self,
         now: Instant,

@@ -63,7 +63,7 @@ pub struct Net {
     /// Frames in transmission: (end, number) → (sender, packet, link destination).
     frames: BTreeMap<(Instant, u64), (Node, RoutedPacket, LinkDestination)>,
     frame_number: u64,
-    /// Of broadcasts, per receiver.
+    /// The loss of broadcasts, per receiver.
     pub loss: Probability,
     random: RandomStream,
     /// Routes expire at their exact time.

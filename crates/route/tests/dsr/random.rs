@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 use crate::net::{Net, address, number};
 
-/// By node, source and identification.
+/// The number of passes by node, source and identification.
 type Passes = BTreeMap<(usize, u32, u16), u32>;
 
 /// Configurations that differ from the two in what is cached or sent.
@@ -174,7 +174,7 @@ proptest! {
         check_run(config, Case { n, seed, density, loss, silent: false });
     }
 
-    /// With a link layer that does not report failures, or whose reports are ignored.
+    /// The link layer does not report failures, or its reports are ignored.
     #[test]
     fn packets_are_conserved_with_network_layer_acknowledgments(
         config in configs(),

@@ -338,7 +338,7 @@ struct Stale {
     holders: usize,
     /// Those that still had it when the notices had spread.
     left: usize,
-    /// Of these, those that were known to other nodes and reachable.
+    /// Those of these that were known to other nodes and reachable.
     missed: usize,
     /// Notices sent, counting each hop.
     notices: usize,
@@ -350,7 +350,7 @@ impl Stale {
     }
 }
 
-/// In networks with or without promiscuous mode that lose `loss` percent of the frames, without
+/// Statistics over networks with or without promiscuous mode that lose `loss` percent of the frames, without
 /// retransmissions.
 fn stale(cache: CacheKind, tap: bool, loss: usize) -> Stale {
     let mut all = Stale::default();

@@ -93,7 +93,7 @@ pub enum Layer {
     Aid,
     /// The node's position.
     Mobility,
-    /// A fault of a path.
+    /// A fault of a link or of a radio.
     Fault,
 }
 
@@ -104,7 +104,7 @@ pub enum Event {
     /// A frame was transmitted; the transmission of a packet over a wire began; a segment was passed from
     /// TCP to IP; an application sent a datagram.
     Sent,
-    /// As `sent`, for a frame or data that had been sent before.
+    /// A frame, or data, that had been sent before was sent again.
     Retransmitted,
     /// A packet was received from a neighbour.
     Received,
@@ -245,8 +245,8 @@ fn source_route(packet: &RoutedPacket) -> Option<String> {
     Some(nodes.collect::<Vec<_>>().join("-"))
 }
 
-/// The kind of a packet: `tcp-data`, `tcp-ack`, `tcp-syn`, `tcp-fin`, `tcp-rst`, `udp`, `icmp`, `aodv-rreq`, `aodv-rrep`, `aodv-rerr`, `aodv-rrep-ack`, `aodv-losses`, `dsr-rreq`, `dsr-rrep`,
-/// `dsr-rerr`, `dsr`.
+/// The kind of a packet: `tcp-data`, `tcp-ack`, `tcp-syn`, `tcp-fin`, `tcp-rst`, `udp`, `icmp`, `aodv-rreq`,
+/// `aodv-rrep`, `aodv-rerr`, `aodv-rrep-ack`, `aodv-losses`, `dsr-rreq`, `dsr-rrep`, `dsr-rerr`, `dsr`.
 pub fn packet_kind(packet: &RoutedPacket) -> &'static str {
     match &packet.packet.body {
         Body::Tcp(segment) => match segment.flags {

@@ -182,7 +182,7 @@ fn random_partitions_have_their_count_and_affect_all_hops() {
     assert!(first.windows(2).all(|pair| pair[0].0 < pair[1].0));
 }
 
-/// As many partitions as fit, so that most of them would begin before the previous one is over.
+/// The scenario has as many partitions as fit, most of which would begin before the previous one is over.
 #[test]
 fn crowded_random_partitions_do_not_overlap() {
     let crowd =

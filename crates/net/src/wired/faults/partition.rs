@@ -19,7 +19,7 @@ pub struct PartitionFault {
     /// Link of the next cut, if that was signalled in advance.
     announced_link: Option<LinkId>,
     loss_stream: RandomStream,
-    /// For the second kind of signal, so that its losses do not shift those of the first.
+    /// The stream of the second kind of signal, whose losses do not shift those of the first.
     restored_loss_stream: RandomStream,
     loss_probability: Probability,
 }

@@ -66,7 +66,7 @@ impl RouteTable {
     }
 
     /// Adds a route that starts at this node, learned for a pair of nodes, by a reply from its next node if
-    /// `replied`; returns true if it is new.
+    /// `learned_by_reply`; returns true if it is new.
     pub fn learn(
         &mut self,
         route: &Path,
