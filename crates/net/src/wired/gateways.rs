@@ -14,7 +14,7 @@ pub struct Gateways {
     parts: TiVec<NodeId, NodeId>,
     /// The gateways that each node without a radio reaches by wires, the nearest first.
     of_node: Vec<(NodeId, Vec<NodeId>)>,
-    /// What is known of the gateways to each node.
+    /// Knowledge about the gateways to each node.
     known: TiVec<NodeId, KnownGateways>,
 }
 
