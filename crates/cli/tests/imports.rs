@@ -11,14 +11,8 @@ use std::path::Path;
 
 /// Modules whose files may import each other, with the reason: each is one state machine, whose state is
 /// private to the folder and whose files have one kind of event each.
-const ONE_PROTOCOL: [(&str, &str); 6] = [
-    ("net::network", "the nodes of a network, their interfaces and events"),
-    ("tcp::connection", "the control block of RFC 9293 and its events"),
-    ("radio::dcf", "the stations of 802.11 and their medium"),
-    ("shim::flow", "one carried connection"),
-    ("route::aodv", "one node's AODV"),
-    ("route::dsr", "one node's DSR"),
-];
+const ONE_PROTOCOL: [(&str, &str); 2] =
+    [("shim::flow", "one carried connection"), ("route::dsr", "one node's DSR")];
 
 type Name = Vec<String>;
 

@@ -279,6 +279,34 @@ impl Network {
         }
     }
 
+    /// Does a piece of pending work.
+    fn run_task(&mut self, task: Task) {
+        match task {
+            Task::PollLink { link } => self.poll_link(link),
+            Task::MarkLinkReady { link } => self.work.ready_links.push_back(link),
+            Task::DeliverLocally { node, id } => self.deliver_locally(node, id),
+            Task::ServeNode { node } => self.serve_node(node),
+            Task::AfterHeal { link } => self.after_heal(link),
+            Task::ApplyFaultAction => self.apply_next_action(),
+            Task::Reports { air } => self.handle_reports(air),
+            Task::Accept { radio, from, id } => self.accept(radio, from, id),
+            Task::Route { node, from, id } => self.route_received(node, from, id),
+            Task::Overhear { node, from, to, id } => self.overhear(node, from, to, id),
+            Task::EndSent { radio, id } => self.end_sent(radio, id),
+            Task::FailLink { radio, id, to } => self.fail_link(radio, id, to),
+            Task::EndLinkFailure { node } => self.end_link_failure(node),
+            Task::AfterFailure { radio } => self.after_failure(radio),
+            Task::Purge { radio, neighbour } => self.purge_next(radio, neighbour),
+            Task::DrainArp { radio } => self.drain_arp(radio),
+            Task::DrainRouting { node, place } => self.drain_routing(node, place),
+            Task::DrainFeedback { node } => self.drain_feedback(node),
+            Task::RestoreRoute { node, to } => self.restore_route(node, to),
+            Task::SignalDiscovery { node, to } => self.signal_discovery(node, to),
+            Task::ProbesAndRouting { node } => self.on_probe_and_routing_timers(node),
+            Task::RoutingTimer { node } => self.on_routing_timer(node),
+        }
+    }
+
     /// Returns true if events were recorded.
     #[inline]
     pub fn has_events(&self) -> bool {
