@@ -610,6 +610,13 @@ impl Protocol for Carry {
         self.signal_trust.next_timeout()
     }
 
+    fn only_watches(&self, state: State, view: &TcpView) -> bool {
+        let undoes = |loss: &LossEpisode| {
+            self.options.undo_losses && self.congestion_of(loss, view).is_none()
+        };
+        state == State::Open && !self.loss.as_ref().is_some_and(undoes)
+    }
+
     fn loss_decisions(&self) -> LossDecisions {
         self.decisions
     }

@@ -81,7 +81,8 @@ pub enum SegmentVerdict {
 /// An aid for one connection: a state machine without I/O.
 ///
 /// *Look*: [`name`](Aid::name), [`state`](Aid::state), [`is_disconnected`](Aid::is_disconnected),
-/// [`next_timeout`](Aid::next_timeout), [`loss_decisions`](Aid::loss_decisions). *Events*:
+/// [`next_timeout`](Aid::next_timeout), [`only_watches`](Aid::only_watches),
+/// [`loss_decisions`](Aid::loss_decisions). *Events*:
 /// [`on_down`](Aid::on_down), [`on_up`](Aid::on_up), [`on_processed`](Aid::on_processed),
 /// [`on_signal`](Aid::on_signal), [`on_timeout`](Aid::on_timeout), [`on_done`](Aid::on_done). *Poll*:
 /// [`poll_act`](Aid::poll_act).
@@ -124,6 +125,12 @@ pub trait Aid: Send {
     fn next_timeout(&self) -> Option<Instant>;
     /// Next act for the driver to apply.
     fn poll_act(&mut self) -> Option<Act>;
+    /// Returns true if the aid needs no more than copies of segments at present: whatever the next segment is,
+    /// it passes unchanged, and no [`Act::Undo`] is requested with it.
+    fn only_watches(&self, view: &TcpView) -> bool {
+        let _ = view;
+        false
+    }
     /// Decisions about losses since the connection began.
     fn loss_decisions(&self) -> LossDecisions {
         LossDecisions::default()

@@ -90,6 +90,8 @@ macro_rules! counts {
 counts! {
     /// Packets passed to the shim.
     intercepted,
+    /// Packets that passed while the shim got copies: nothing was wrong with their flows.
+    watched,
     /// Packets forwarded after processing.
     passed,
     /// Packets of which the shim has a copy, which it sends later.

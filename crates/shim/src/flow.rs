@@ -3,6 +3,7 @@
 mod ack_holdback;
 mod ack_limit;
 mod acts;
+mod capture;
 mod flow_state;
 mod icmp_report;
 mod incoming;
@@ -27,6 +28,7 @@ use crate::retransmission_queue::RetransmissionQueue;
 use ack_limit::AckLimit;
 pub(crate) use acts::ConnectionAid;
 use acts::RequestedAcks;
+pub(crate) use capture::Capture;
 pub use flow_state::FlowState;
 use icmp_report::IcmpReport;
 
@@ -39,6 +41,8 @@ pub(crate) struct Context<'a> {
     /// Number of flows that probe the path to the same destination, and of those before this one.
     pub probing_flows: u64,
     pub probing_before: u64,
+    /// The packet is a copy: whatever the action is, it has passed.
+    pub is_copy: bool,
 }
 
 /// Result of a packet for itself and for the flow.
@@ -250,6 +254,10 @@ pub(crate) struct Flow {
     pub(super) last_solicitation_was_odd: bool,
     /// Time of the peer's segment before the last one.
     pub(super) previously_heard: Instant,
+    /// The way by which the flow's packets reach the shim, as the driver knows it.
+    pub capture: Capture,
+    /// Its packets are intercepted at least until then.
+    pub(super) intercept_until: Instant,
     /// The path has come back: other flows to the same destination may probe theirs.
     pub path_came_back: bool,
     pub(super) counts: FlowCounts,
@@ -353,6 +361,8 @@ impl Flow {
             last_injected: None,
             last_solicitation_was_odd: false,
             previously_heard: Instant::ZERO,
+            capture: Capture::Intercepted,
+            intercept_until: Instant::ZERO,
             path_came_back: false,
             counts: FlowCounts::default(),
             loss_decisions: LossDecisions::default(),

@@ -74,6 +74,8 @@ impl RttEstimator {
 pub(crate) struct TimestampClock {
     first: (Instant, u32),
     last: (Instant, u32),
+    /// The TSval that was seen soonest after it was sent.
+    prompt: (Instant, u32),
     /// Ticks, and the nanoseconds they take.
     rate: (u64, u64),
 }
@@ -89,11 +91,15 @@ impl TimestampClock {
     /// A clock assumed to tick in milliseconds until a second of it has been seen (RFC 7323 §5.4
     /// allows 1 ms to 1 s).
     pub fn new(now: Instant, stamp: u32) -> Self {
-        Self { first: (now, stamp), last: (now, stamp), rate: MILLISECONDS }
+        let seen = (now, stamp);
+        Self { first: seen, last: seen, prompt: seen, rate: MILLISECONDS }
     }
     pub fn on_tsval(&mut self, now: Instant, stamp: u32) {
         if !Seq(stamp).after(Seq(self.last.1)) {
             return;
+        }
+        if self.ticks_late(now, stamp) < 0 {
+            self.prompt = (now, stamp);
         }
         self.last = (now, stamp);
         let span = now.since(self.first.0);
@@ -116,6 +122,16 @@ impl TimestampClock {
         let ticks = u128::from(Seq(self.tsval_at(now)).since(Seq(stamp)));
         let (per, nanos) = (u128::from(self.rate.0).max(1), u128::from(self.rate.1));
         Duration::from_nanos(u64::try_from(ticks * nanos / per).unwrap_or(u64::MAX))
+    }
+    /// Time by which a segment with this TSval is seen later than others are; known for a clock that
+    /// ticks in milliseconds.
+    pub fn lateness(&self, now: Instant, stamp: u32) -> Duration {
+        let late = u64::try_from(self.ticks_late(now, stamp)).unwrap_or(0);
+        if self.rate == MILLISECONDS { Duration::from_millis(late) } else { Duration::ZERO }
+    }
+    fn ticks_late(&self, now: Instant, stamp: u32) -> i32 {
+        let passed = now.since(self.prompt.0).as_millis() as u32;
+        Seq(self.prompt.1.wrapping_add(passed)).distance(Seq(stamp))
     }
     /// The clock's value at time `at`, which may lie before or after the last TSval seen.
     pub fn tsval_at(&self, at: Instant) -> u32 {
@@ -155,6 +171,20 @@ mod test {
         assert_eq!(even.tsval_at(at(61_500)), 61_501, "nearly 1 kHz counts as 1 kHz");
         clock.on_tsval(at(2500), 90);
         assert_eq!(clock.last.1, 100, "an older TSval is ignored");
+    }
+
+    #[test]
+    fn a_segment_that_is_seen_late() {
+        let at = Instant::from_millis;
+        let mut clock = TimestampClock::new(at(7), u32::MAX - 1);
+        clock.on_tsval(at(100), 90);
+        assert_eq!(clock.lateness(at(110), 100), MS(1));
+        // Seen sooner than any other.
+        assert_eq!(clock.lateness(at(110), 103), MS(0));
+        clock.on_tsval(at(110), 103);
+        assert_eq!(clock.lateness(at(200), 180), MS(13));
+        clock.on_tsval(at(200), 180);
+        assert_eq!(clock.lateness(at(201), 194), MS(0));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! All flows of a host.
 
 mod connection_table;
+mod index_list;
 mod probe_turns;
 mod ready_queue;
 
@@ -17,11 +18,14 @@ use driftway_wire::{Body, IcmpMessage, Packet, TcpFlags, UnreachableCode};
 
 use crate::config::Config;
 use crate::counts::{Counts, PacketAction, UntouchedReason};
-use crate::flow::{ConnectionAid, Context, FlowStatus, Step};
+use crate::flow::{Capture, ConnectionAid, Context, FlowStatus, Step};
 use crate::handshake::Handshake;
-use crate::packet::{EditableBytes, PacketDestination, Parsed, Segment, parse, parse_headers};
+use crate::packet::{
+    EditableBytes, PacketDestination, Parsed, Segment, complete_checksums, parse, parse_headers,
+};
 use crate::pool::BufferPool;
 use connection_table::{ConnectionTable, TableEntry};
+use index_list::IndexList;
 use probe_turns::{PathState, ProbeTurns};
 use ready_queue::ReadyQueue;
 
@@ -45,14 +49,21 @@ impl fmt::Debug for AidFactory {
 /// [`next_timeout`](Self::next_timeout).
 /// *Events*: [`on_outgoing`](Self::on_outgoing), [`on_incoming`](Self::on_incoming),
 /// [`on_passed_by`](Self::on_passed_by), [`on_copies_lost`](Self::on_copies_lost),
+/// [`on_watched`](Self::on_watched),
 /// [`on_signal`](Self::on_signal), [`on_timeout`](Self::on_timeout),
 /// [`on_carrier_sent`](Self::on_carrier_sent), [`on_carrier_missing`](Self::on_carrier_missing).
 /// *Commands*: [`shut_down`](Self::shut_down). *Polls*: [`poll`](Self::poll),
-/// [`solicit_ack`](Self::solicit_ack).
+/// [`solicit_ack`](Self::solicit_ack), [`poll_flow_to_intercept`](Self::poll_flow_to_intercept),
+/// [`poll_flow_to_watch`](Self::poll_flow_to_watch).
 ///
 /// The driver passes every packet, treats it as the [`PacketAction`] demands, then polls until
 /// there is nothing, then asks `next_timeout`. Time never goes back. If the driver goes away at any
 /// instant, every connection continues as plain TCP.
+///
+/// A driver may let the packets of quiet flows pass, and give the shim copies of them. A flow
+/// begins intercepted. From when `poll_flow_to_watch` has given it, its packets may pass; from when
+/// `poll_flow_to_intercept` has, they have to be intercepted again. The driver polls the latter
+/// before it does anything that the other polls demand.
 #[derive(Debug)]
 pub struct Shim {
     config: Config,
@@ -62,6 +73,9 @@ pub struct Shim {
     table: ConnectionTable,
     ready: ReadyQueue,
     turns: ProbeTurns,
+    /// Flows that the driver may watch, and those that it has to intercept again.
+    quiet: IndexList,
+    to_intercept: IndexList,
     /// A buffer for segments of larger packets.
     piece: Vec<u8>,
 }
@@ -82,6 +96,8 @@ impl Shim {
             table: ConnectionTable::default(),
             ready: ReadyQueue::default(),
             turns: ProbeTurns::default(),
+            quiet: IndexList::default(),
+            to_intercept: IndexList::default(),
             piece: Vec::new(),
         }
     }
@@ -114,7 +130,7 @@ impl Shim {
             Ok(Parsed::Tcp(segment)) if !segment.has_valid_checksums(&packet) => {
                 PacketAction::Untouched(UntouchedReason::Corrupt)
             }
-            Ok(Parsed::Tcp(segment)) => self.outgoing_segment(now, &segment, &mut packet),
+            Ok(Parsed::Tcp(segment)) => self.outgoing_segment(now, &segment, &mut packet, false),
             Ok(Parsed::Icmp) => PacketAction::Untouched(UntouchedReason::OtherProtocol),
             Err(reason) => PacketAction::Untouched(reason),
         };
@@ -130,39 +146,53 @@ impl Shim {
     /// ([`complete_checksums`](crate::complete_checksums)).
     pub fn on_outgoing_large(&mut self, now: Instant, packet: &mut [u8]) -> PacketAction {
         let mut packet = EditableBytes::new(packet);
-        let mut piece = core::mem::take(&mut self.piece);
-        let action = self.outgoing_pieces(now, &mut packet, &mut piece);
-        self.piece = piece;
+        let whole = match parse(&packet) {
+            Ok(Parsed::Tcp(segment)) => Ok(segment),
+            Ok(Parsed::Icmp) => Err(UntouchedReason::OtherProtocol),
+            Err(reason) => Err(reason),
+        };
+        let action = match whole {
+            Ok(whole) => self.outgoing_pieces(now, &whole, &mut packet, false),
+            Err(reason) => {
+                self.counts.count_action(PacketAction::Untouched(reason));
+                PacketAction::Untouched(reason)
+            }
+        };
         packet.action(action)
     }
 
+    /// Processes a segment that is still to be cut into several, piece by piece.
     fn outgoing_pieces(
         &mut self,
         now: Instant,
+        whole: &Segment,
+        packet: &mut EditableBytes<'_>,
+        is_copy: bool,
+    ) -> PacketAction {
+        let mut piece = core::mem::take(&mut self.piece);
+        let action = self.each_outgoing_piece(now, whole, packet, &mut piece, is_copy);
+        self.piece = piece;
+        action
+    }
+
+    fn each_outgoing_piece(
+        &mut self,
+        now: Instant,
+        whole: &Segment,
         packet: &mut EditableBytes<'_>,
         piece: &mut Vec<u8>,
+        is_copy: bool,
     ) -> PacketAction {
-        let untouched = |shim: &mut Self, reason| {
-            shim.counts.count_action(PacketAction::Untouched(reason));
-            PacketAction::Untouched(reason)
-        };
-        let whole = match parse(packet) {
-            Ok(Parsed::Tcp(segment)) => segment,
-            Ok(Parsed::Icmp) => return untouched(self, UntouchedReason::OtherProtocol),
-            Err(reason) => return untouched(self, reason),
-        };
         if let Some(index) = self.table.find(whole.flow)
-            && let Some(action) = self.begin_flow(now, index, &whole)
+            && let Some(action) = self.begin_flow(now, index, whole)
         {
-            self.counts.count_action(action);
+            self.count_action(action, is_copy);
             return action;
         }
-        let index = self.table.find(whole.flow);
-        let len = match index.and_then(|index| self.table.get(index)) {
-            Some(TableEntry::Flow(flow)) => flow.piece_len(&whole),
-            Some(TableEntry::Handshake(_)) | None => {
-                return untouched(self, UntouchedReason::Preexisting);
-            }
+        let Some(len) = self.piece_len(whole) else {
+            let action = PacketAction::Untouched(UntouchedReason::Preexisting);
+            self.count_action(action, is_copy);
+            return action;
         };
         let (mut offset, mut passes) = (0, false);
         while offset < whole.payload_len {
@@ -172,8 +202,8 @@ impl Shim {
             }
             let Ok(Parsed::Tcp(segment)) = parse(piece) else { break };
             let mut editable = EditableBytes::new(piece);
-            let action = self.outgoing_segment(now, &segment, &mut editable);
-            self.counts.count_action(action);
+            let action = self.outgoing_segment(now, &segment, &mut editable, is_copy);
+            self.count_action(action, is_copy);
             passes |= matches!(action, PacketAction::Pass | PacketAction::Untouched(_));
             if editable.action(action) == PacketAction::Edited {
                 whole.take_edits(packet, piece);
@@ -186,6 +216,97 @@ impl Shim {
         if is_whole { PacketAction::Pass } else { PacketAction::Stored }
     }
 
+    /// Payload of the pieces into which a segment of a flow will be cut.
+    fn piece_len(&self, whole: &Segment) -> Option<u32> {
+        match self.table.get(self.table.find(whole.flow)?)? {
+            TableEntry::Flow(flow) => Some(flow.piece_len(whole)),
+            TableEntry::Handshake(_) => None,
+        }
+    }
+
+    fn count_action(&mut self, action: PacketAction, is_copy: bool) {
+        if !is_copy {
+            self.counts.count_action(action);
+        }
+    }
+
+    /// Processes a copy of a packet that has passed, from this host or to it: of a flow that
+    /// [`poll_flow_to_watch`](Self::poll_flow_to_watch) has given. Its bytes may be changed. Copies
+    /// of a connection come in order, each before what is intercepted later. Where copies are
+    /// missing, the shim has not stored what they carried, and may not see a loss.
+    pub fn on_watched(&mut self, now: Instant, packet: &mut [u8], is_outgoing: bool) {
+        let Ok(Parsed::Tcp(segment)) = parse(packet) else { return };
+        self.counts.watched += 1;
+        let is_whole = self.piece_len(&segment).is_some_and(|len| segment.payload_len <= len);
+        if is_outgoing && segment.payload_len > 0 && !is_whole {
+            self.outgoing_pieces(now, &segment, &mut EditableBytes::new(packet), true);
+            return;
+        }
+        let is_partial = segment.has_partial_checksum(packet);
+        if !is_partial && !segment.has_valid_checksums(packet) {
+            return;
+        }
+        if is_partial && is_outgoing {
+            // It is stored as the interface will send it.
+            complete_checksums(packet);
+        }
+        let mut packet = EditableBytes::new(packet);
+        if is_outgoing {
+            self.outgoing_segment(now, &segment, &mut packet, true);
+        } else {
+            self.incoming_segment(now, &segment, &mut packet, true);
+        }
+    }
+
+    /// Takes a flow whose packets have to be intercepted from now on.
+    pub fn poll_flow_to_intercept(&mut self) -> Option<FlowKey> {
+        while let Some(index) = self.to_intercept.pop() {
+            if let Some(TableEntry::Flow(flow)) = self.table.get(index)
+                && flow.capture == Capture::Intercepted
+            {
+                return Some(flow.key);
+            }
+        }
+        None
+    }
+
+    /// Takes a quiet flow, whose packets may pass from now on while the shim gets copies.
+    pub fn poll_flow_to_watch(&mut self, now: Instant) -> Option<FlowKey> {
+        while let Some(index) = self.quiet.pop() {
+            if let Some(TableEntry::Flow(flow)) = self.table.get_mut(index)
+                && flow.capture == Capture::Quiet
+            {
+                let is_quiet = !flow.must_be_intercepted(now, &self.config);
+                flow.capture = if is_quiet { Capture::Watched } else { Capture::Intercepted };
+                if is_quiet {
+                    return Some(flow.key);
+                }
+            }
+        }
+        None
+    }
+
+    /// Updates the way by which a flow's packets are to reach the shim.
+    fn update_capture(&mut self, now: Instant, index: usize, by: Option<Capture>) {
+        let Some(TableEntry::Flow(flow)) = self.table.get_mut(index) else { return };
+        let must_be_intercepted = flow.must_be_intercepted(now, &self.config);
+        let is_intercepted = by == Some(Capture::Intercepted);
+        match flow.capture {
+            Capture::Watched if must_be_intercepted => {
+                flow.capture = Capture::Intercepted;
+                self.to_intercept.push(index);
+            }
+            // The driver watches no more, or does not yet.
+            Capture::Watched | Capture::Intercepted if is_intercepted && !must_be_intercepted => {
+                flow.capture = Capture::Quiet;
+                self.quiet.push(index);
+            }
+            // It still watches.
+            Capture::Intercepted if by == Some(Capture::Watched) => self.to_intercept.push(index),
+            Capture::Intercepted | Capture::Quiet | Capture::Watched => {}
+        }
+    }
+
     /// Processes a packet that arrives for this host.
     pub fn on_incoming(&mut self, now: Instant, packet: &mut [u8]) -> PacketAction {
         let mut packet = EditableBytes::new(packet);
@@ -193,7 +314,7 @@ impl Shim {
             Ok(Parsed::Tcp(segment)) if !segment.has_valid_checksums(&packet) => {
                 PacketAction::Untouched(UntouchedReason::Corrupt)
             }
-            Ok(Parsed::Tcp(segment)) => self.incoming_segment(now, &segment, &mut packet),
+            Ok(Parsed::Tcp(segment)) => self.incoming_segment(now, &segment, &mut packet, false),
             Ok(Parsed::Icmp) => self.on_icmp(now, &packet),
             Err(reason) => PacketAction::Untouched(reason),
         };
@@ -235,7 +356,7 @@ impl Shim {
             let (table, mut cx) = self.context(now);
             let Some(TableEntry::Flow(flow)) = table.get_mut(index) else { continue };
             if flow.on_timeout(&mut cx) {
-                self.mark_changed(now, index);
+                self.mark_changed(now, index, None);
             } else {
                 self.counts.given_up += 1;
                 self.forget(index);
@@ -277,7 +398,13 @@ impl Shim {
     pub fn solicit_ack(&mut self, now: Instant, flow: FlowKey, packet: &mut Vec<u8>) -> bool {
         let index = self.table.find(flow);
         match index.and_then(|index| self.table.get_mut(index)) {
-            Some(TableEntry::Flow(flow)) => flow.write_solicitation(now, packet).is_some(),
+            Some(TableEntry::Flow(flow)) => {
+                let is_written = flow.write_solicitation(now, packet).is_some();
+                if let Some(index) = index {
+                    self.update_capture(now, index, None);
+                }
+                is_written
+            }
             Some(TableEntry::Handshake(_)) | None => false,
         }
     }
@@ -448,6 +575,7 @@ impl Shim {
         now: Instant,
         segment: &Segment,
         packet: &mut EditableBytes<'_>,
+        is_copy: bool,
     ) -> PacketAction {
         let found = self.table.find(segment.flow);
         if segment.has_flags(TcpFlags::SYN) {
@@ -460,11 +588,12 @@ impl Shim {
             return action;
         }
         let (table, mut cx) = self.context(now);
+        cx.is_copy = is_copy;
         let step = match table.get_mut(index) {
             Some(TableEntry::Flow(flow)) => flow.on_outgoing(&mut cx, segment, packet),
             _ => Step::Continue(PacketAction::Pass),
         };
-        self.finish_step(now, index, step)
+        self.finish_step(now, index, step, is_copy)
     }
 
     /// Processes a SYN or SYN-ACK of the local TCP.
@@ -513,6 +642,7 @@ impl Shim {
         now: Instant,
         segment: &Segment,
         packet: &mut EditableBytes<'_>,
+        is_copy: bool,
     ) -> PacketAction {
         let FlowKey { source, destination } = segment.flow;
         let key = FlowKey { source: destination, destination: source };
@@ -562,11 +692,12 @@ impl Shim {
             }
         }
         let (table, mut cx) = self.context(now);
+        cx.is_copy = is_copy;
         let step = match table.get_mut(index) {
             Some(TableEntry::Flow(flow)) => flow.on_incoming(&mut cx, segment, packet),
             _ => Step::Continue(PacketAction::Pass),
         };
-        self.finish_step(now, index, step)
+        self.finish_step(now, index, step, is_copy)
     }
 
     fn on_icmp(&mut self, now: Instant, packet: &[u8]) -> PacketAction {
@@ -612,15 +743,22 @@ impl Shim {
         let Some(TableEntry::Flow(flow)) = table.get_mut(index) else { return false };
         flow.on_signal(&mut cx, signal);
         let gone = flow.is_disconnected();
-        self.mark_changed(now, index);
+        self.mark_changed(now, index, None);
         gone
     }
 
     /// Applies the result of a packet to the flow.
-    fn finish_step(&mut self, now: Instant, index: usize, step: Step) -> PacketAction {
+    fn finish_step(
+        &mut self,
+        now: Instant,
+        index: usize,
+        step: Step,
+        is_copy: bool,
+    ) -> PacketAction {
         match step {
             Step::Continue(action) => {
-                self.mark_changed(now, index);
+                let by = if is_copy { Capture::Watched } else { Capture::Intercepted };
+                self.mark_changed(now, index, Some(by));
                 action
             }
             Step::Closed(action) => {
@@ -630,10 +768,12 @@ impl Shim {
         }
     }
 
-    /// Queues a changed flow for polling, and lets others probe if its path came back.
-    fn mark_changed(&mut self, now: Instant, index: usize) {
+    /// Queues a changed flow for polling, and lets others probe if its path came back. `by` is the way
+    /// by which a packet of the flow has just reached the shim.
+    fn mark_changed(&mut self, now: Instant, index: usize, by: Option<Capture>) {
         self.ready.mark_ready(index);
         self.list_for_probes(index);
+        self.update_capture(now, index, by);
         let Some(TableEntry::Flow(flow)) = self.table.get_mut(index) else { return };
         if !core::mem::take(&mut flow.path_came_back) {
             return;
@@ -648,7 +788,8 @@ impl Shim {
 
     fn context(&mut self, now: Instant) -> (&mut ConnectionTable, Context<'_>) {
         let Self { config, pool, counts, table, .. } = self;
-        (table, Context { now, config, pool, counts, probing_flows: 1, probing_before: 0 })
+        let (probing_flows, probing_before, is_copy) = (1, 0, false);
+        (table, Context { now, config, pool, counts, probing_flows, probing_before, is_copy })
     }
 
     fn forget(&mut self, index: usize) {

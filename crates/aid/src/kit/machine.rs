@@ -50,6 +50,10 @@ pub trait Protocol: Send {
     fn next_timeout(&self) -> Option<Instant> {
         None
     }
+    /// Returns true if the aid needs no more than copies of segments in this state; see [`Aid::only_watches`].
+    fn only_watches(&self, _: Self::State, _: &TcpView) -> bool {
+        false
+    }
     /// Decisions about losses.
     fn loss_decisions(&self) -> LossDecisions {
         LossDecisions::default()
@@ -175,6 +179,11 @@ impl<P: Protocol> Aid for Machine<P> {
 
     fn poll_act(&mut self) -> Option<Act> {
         self.acts.poll()
+    }
+
+    fn only_watches(&self, view: &TcpView) -> bool {
+        let is_idle = self.timer.is_none() && self.protocol.only_watches(self.state, view);
+        self.disabled || is_idle
     }
 
     fn loss_decisions(&self) -> LossDecisions {

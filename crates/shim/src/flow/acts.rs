@@ -106,6 +106,9 @@ impl Flow {
         let seen = aid_segment(segment);
         let verdict = self.aid.0.on_down(cx.now, &seen, view);
         self.perform_acts(cx, None);
+        if cx.is_copy {
+            return action;
+        }
         self.apply_verdict_on_outgoing(cx, verdict, segment, &seen, action, packet)
     }
 
@@ -245,7 +248,8 @@ impl Flow {
                 done_if(resumed && keep_window.is_some() && rest)
             }
             Act::Resend { range, ahead_of_queue: _ } => done_if(self.resend(cx, range)),
-            Act::Undo => done_if(self.request_undo(pending)),
+            // The local TCP already has the segment of a copy.
+            Act::Undo => done_if(!(cx.is_copy && pending.is_some()) && self.request_undo(pending)),
             Act::ReduceCwnd => {
                 self.echo_congestion = self.negotiated.ecn;
                 if self.echo_congestion {

@@ -38,6 +38,9 @@ impl Flow {
         }
         let view = self.view();
         self.record_peer(cx.now, segment);
+        if cx.is_copy {
+            self.local_una = self.local_una.max(segment.ack);
+        }
         self.loosen_ack_limit(cx, segment);
         let verdict = self.pass_up_to_aid(cx, segment, &view, packet);
         if let State::Disconnected(outage) = self.state
@@ -169,6 +172,7 @@ impl Flow {
             self.loss_episode.map_or((false, false), |e| (e.undo_wanted, e.keep_window));
         let allowed = self.undo_with_segment
             || self.congestion_until.is_none() && (wanted && capable || kept);
+        let allowed = allowed && !cx.is_copy;
         let Some(stamps) = segment.options.timestamps.filter(|_| allowed) else { return };
         // The original was sent at least an RTO and the RTT of its retransmission ago.
         let timed_out = self.rtt.srtt_or_initial().times(2) + MIN_RTO;
@@ -194,6 +198,9 @@ impl Flow {
         segment: &Segment,
         packet: &mut EditableBytes<'_>,
     ) -> PacketAction {
+        if cx.is_copy {
+            return PacketAction::Pass;
+        }
         // A segment before RCV.NXT requests an answer (a keep-alive, or a window probe).
         let empty = segment.range().is_empty();
         self.has_unreported_ack |= empty;

@@ -1,6 +1,6 @@
 //! Segments of the local TCP.
 
-use driftway_base::{Duration, Ecn, Instant, Seq, SeqRange};
+use driftway_base::{Duration, Ecn, Instant, Known, Seq, SeqRange};
 use driftway_wire::TcpFlags;
 
 use super::{Context, Flow, LossEpisode, State, Step};
@@ -12,6 +12,8 @@ use crate::retransmission_queue::{Original, OriginalState};
 /// Time within which the kernel answers an injected segment: it does so at once, but may have to
 /// wait for a CPU.
 const RESET_DELAY_MAX: Duration = Duration::from_secs(1);
+/// Lateness of a copy within the noise of hosts, and of a clock that ticks in milliseconds.
+const LATENESS_MAX: Duration = Duration::from_millis(2);
 /// Bytes of the timestamps option, with padding, which the negotiated size already excludes.
 const TIMESTAMPS_LEN: u32 = 12;
 /// Segment size without an option that says otherwise (RFC 9293 §3.7.1).
@@ -27,17 +29,30 @@ impl Flow {
         segment: &Segment,
         packet: &mut EditableBytes<'_>,
     ) -> Step {
-        let view = self.view();
+        let mut view = self.view();
         self.record_local(cx.now, segment);
+        if cx.is_copy && self.is_late(cx.now, segment) {
+            // Its send time is not known: it gives no RTT sample, neither here nor to the aid.
+            self.rtt_valid_from = cx.now + Duration::from_nanos(1);
+            view.snd_max = Known::Unknown;
+        }
         // The path is not that narrow, or no longer.
         self.path_payload = self.path_payload.filter(|len| segment.payload_len <= *len);
         let step = self.handle_segment(cx, segment, packet);
         let Step::Continue(action) = step else { return step };
         let action = self.pass_down_to_aid(cx, segment, &view, action, packet);
-        if action == PacketAction::Pass {
+        if cx.is_copy && segment.has_flags(TcpFlags::ACK) {
+            self.on_ack_sent(segment.ack);
+        } else if action == PacketAction::Pass {
             self.apply_ack_limit(cx, segment, packet);
         }
         Step::Continue(action)
+    }
+
+    /// Returns whether a copy is late: an RTT from it would be too short.
+    fn is_late(&self, now: Instant, segment: &Segment) -> bool {
+        let stamps = segment.options.timestamps;
+        stamps.is_some_and(|stamps| self.clock.lateness(now, stamps.value) > LATENESS_MAX)
     }
 
     /// Payload of each segment but the last into which `whole`, a packet that is still to be
@@ -135,6 +150,7 @@ impl Flow {
     ) -> PacketAction {
         self.on_local_retransmission(cx, range, segment);
         match self.state {
+            _ if cx.is_copy => {}
             // It serves as a probe, fits the path MTU, and follows the local TCP's route.
             State::Disconnected(outage) if outage.hold.is_outage => {
                 self.request_report_repeat(cx.now, segment)
@@ -221,6 +237,7 @@ impl Flow {
         let piece = self.store(cx, packet.get(..segment.total_len).unwrap_or(packet));
         // A segment that cannot be stored cannot wait.
         let waits = piece.is_some()
+            && !cx.is_copy
             && match self.state {
                 State::Open => self.must_queue(cx.now),
                 State::Disconnected(_) | State::Resuming(..) => true,

@@ -246,6 +246,7 @@ impl Flow {
     /// of the reset, and that old a number is valid for no peer.
     pub fn write_solicitation(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<()> {
         self.last_injected = Some(now);
+        self.on_solicitation(now);
         self.last_solicitation_was_odd = !self.last_solicitation_was_odd;
         let FlowKey { source, destination } = self.key;
         let segment = TcpSegment {

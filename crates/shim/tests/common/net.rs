@@ -125,6 +125,8 @@ pub struct TestHost {
     pub tcp: Connection,
     pub shim: Option<Shim>,
     pub young: Option<YoungRule>,
+    /// Its packets pass, and the shim gets copies.
+    pub is_watched: bool,
     iss: Seq,
     /// Bytes still to be written once the connection is open.
     pub writes: u64,
@@ -205,6 +207,7 @@ impl TestNetwork {
                 tcp,
                 shim,
                 young: None,
+                is_watched: false,
                 iss,
                 writes: 0,
                 read: 0,
@@ -355,9 +358,14 @@ impl TestNetwork {
 
     fn arrives(&mut self, to: usize, mut bytes: Vec<u8>) {
         let passes_by = self.passes_by(to, &bytes, false);
+        let is_watched = self.ends[to].is_watched && is_tcp(&bytes);
         let pass = match &mut self.ends[to].shim {
             None => true,
             Some(_) if passes_by => true,
+            Some(shim) if is_watched => {
+                shim.on_watched(self.now, &mut bytes.clone(), false);
+                true
+            }
             Some(shim) => {
                 let before = bytes.clone();
                 let action = shim.on_incoming(self.now, &mut bytes);
@@ -385,6 +393,11 @@ impl TestNetwork {
 
     fn poll_shim(&mut self, at: usize) {
         let mut packet = Vec::new();
+        let end = &mut self.ends[at];
+        if let Some(shim) = &mut end.shim {
+            end.is_watched &= shim.poll_flow_to_intercept().is_none();
+            end.is_watched |= shim.poll_flow_to_watch(self.now).is_some();
+        }
         let sent_before = self.ends[at].acks_sent;
         while let Some(shim) = &mut self.ends[at].shim
             && let Some(to) = shim.poll(self.now, &mut packet)
@@ -422,9 +435,14 @@ impl TestNetwork {
             let mut bytes = vec![0; packet.len() as usize];
             packet.encode(&mut bytes, Payload::fill_pattern).expect("it fits");
             let passes_by = self.passes_by(at, &bytes, true);
+            let is_watched = self.ends[at].is_watched;
             let disposition = match &mut self.ends[at].shim {
                 None => PacketAction::Pass,
                 Some(_) if passes_by => PacketAction::Pass,
+                Some(shim) if is_watched => {
+                    shim.on_watched(self.now, &mut bytes.clone(), true);
+                    PacketAction::Pass
+                }
                 Some(shim) => shim.on_outgoing(self.now, &mut bytes),
             };
             if passes(disposition) {
@@ -574,6 +592,11 @@ impl SharedNetworks {
             self.busy = first.busy;
         }
     }
+}
+
+/// Returns whether it is a packet with TCP.
+fn is_tcp(bytes: &[u8]) -> bool {
+    bytes[9] == 6
 }
 
 /// Returns true if the packet is forwarded.
