@@ -2,7 +2,8 @@
 //!
 //! The kernel intercepts the host's TCP packets, and received ICMP errors, directly below TCP:
 //! outgoing ones before connection tracking, device routing and segmentation, incoming ones after
-//! the firewall. Their verdicts come from an [`NfQueue`](nfqueue::NfQueue). The rules are in an
+//! the firewall. Their verdicts come from an [`NfQueue`](nfqueue::NfQueue). While nothing is wrong
+//! with a flow, its packets pass, and the shim gets copies by an [`NfLog`](nflog::NfLog). The rules are in an
 //! nf_tables table owned by this process: however it ends, the kernel removes the table, and until
 //! then accepts packets that nobody handles. No route, rule, address, device or setting is changed,
 //! so that there is nothing to restore.
@@ -12,6 +13,7 @@ mod counters;
 mod dead_man_switch;
 mod inject;
 mod link_reviews;
+mod marker;
 mod nflog;
 mod nfnetlink;
 mod nfqueue;
@@ -24,6 +26,7 @@ mod route_checker;
 mod route_monitor;
 mod rules;
 mod unseen;
+mod watched_flows;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -62,16 +65,19 @@ use route_checker::RouteStatus;
 use route_monitor::RouteMonitor;
 use rules::Rules;
 use unseen::FragmentCounts;
+use watched_flows::WatchedFlows;
 
 /// Maximum number of packets between two flushes of verdicts.
 const BATCH: usize = 64;
 /// Maximum number of packets that the shim sends before others have their turn: each causes up to
 /// three more in the queue, for which all others wait.
 const SENT_PER_TURN: usize = 32;
+/// Maximum number of packets in the queue that are processed before copies are read again.
+const QUEUED_MAX: usize = 4096;
 /// Maximum number of copies that are read before packets: some milliseconds.
 const COPIES_MAX: usize = 4096;
-/// Interval at which copies are read where there are no packets. It bounds how many there are when
-/// a packet waits behind them.
+/// Interval at which copies of handshakes are read where there are no packets. It bounds how many
+/// there are when a packet waits behind them.
 const COPIES_INTERVAL: Duration = Duration::from_millis(10);
 /// Maximum time for which a status request waits for an answer.
 const ANSWER_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(1);
@@ -95,8 +101,8 @@ pub struct ShimDaemon {
     rules: Rules,
     queue: NfQueue,
     /// Copies of what passes by; `None`: the kernel has no such log.
-    passed_by: Option<NfLog>,
-    /// Time at which copies are read, if there were some at the last one.
+    logs: Option<Logs>,
+    /// Time at which copies of handshakes are read, if there were some at the last one.
     copies_due: Option<Instant>,
     injector: Injector,
     carrier_acks: CarrierAcks,
@@ -122,6 +128,25 @@ pub struct ShimDaemon {
     turn_left: usize,
 }
 
+/// Packets that pass by.
+struct Logs {
+    /// SYNs, FINs and RSTs of connections of which nothing else is seen.
+    handshakes: NfLog,
+    /// The packets of watched flows.
+    watched: NfLog,
+    watched_flows: WatchedFlows,
+}
+
+impl Logs {
+    fn open() -> io::Result<Self> {
+        Ok(Self {
+            handshakes: NfLog::open(nflog::HANDSHAKES)?,
+            watched: NfLog::open(nflog::WATCHED)?,
+            watched_flows: WatchedFlows::open()?,
+        })
+    }
+}
+
 counters! {
     /// Counters of the daemon.
     DaemonCounts {
@@ -144,6 +169,8 @@ counters! {
         unsent = "unsent",
         /// Changes of links, addresses or routes.
         route_events = "route_events",
+        /// Times at which the kernel had no room for copies of packets that have passed.
+        copies_lost = "copies_lost",
     }
 }
 
@@ -203,16 +230,16 @@ impl ShimDaemon {
         let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
         let (status_requests, requests) = mpsc::channel();
         let mut dead_man_switch = DeadManSwitch::open()?;
-        let passed_by = NfLog::open()
-            .inspect_err(|error| warn!(%error, "connections are intercepted from their beginning"))
+        let logs = Logs::open()
+            .inspect_err(|error| warn!(%error, "all packets of all connections are intercepted"))
             .ok();
-        let rules = Rules::install(interfaces, passed_by.is_some())?;
+        let rules = Rules::install(interfaces, logs.is_some())?;
         let clock = RealClock::start();
         dead_man_switch.renew(clock.now())?;
         Ok(Self {
             rules,
             queue,
-            passed_by,
+            logs,
             copies_due: None,
             injector,
             carrier_acks: CarrierAcks::default(),
@@ -285,7 +312,7 @@ impl ShimDaemon {
             // A packet in the queue may be a carrier acknowledgment.
             if !more {
                 self.expire_carrier_acks();
-                self.ask_for_routes();
+                self.ask_for_routes()?;
             }
             if woken.status_request {
                 self.answer_requests();
@@ -312,6 +339,7 @@ impl ShimDaemon {
         }
         // A concurrent change of nf_tables delays this.
         (self.heartbeat)();
+        self.logs = None;
         self.rules.clear()?;
         (self.heartbeat)();
         while self.process_packets()? {}
@@ -327,16 +355,17 @@ impl ShimDaemon {
         }
     }
 
-    /// Processes the copies of packets that have passed by.
-    fn process_passed_by(&mut self) -> io::Result<()> {
+    /// Processes the copies of handshakes that have passed by.
+    fn process_handshakes(&mut self) -> io::Result<()> {
         let now = self.clock.now();
         self.copies_due = None;
-        let Some(log) = &mut self.passed_by else { return Ok(()) };
+        let Some(logs) = &mut self.logs else { return Ok(()) };
         for _ in 0..COPIES_MAX {
-            match log.receive() {
+            match logs.handshakes.receive() {
                 Ok(None) => return Ok(()),
-                Ok(Some(copy)) => self.shim.on_passed_by(now, copy.headers, copy.is_outgoing),
+                Ok(Some(copy)) => self.shim.on_passed_by(now, copy.bytes, copy.is_outgoing),
                 Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
+                    self.counts.copies_lost += 1;
                     self.shim.on_copies_lost();
                 }
                 Err(error) => return Err(error),
@@ -346,10 +375,73 @@ impl ShimDaemon {
         Ok(())
     }
 
-    /// Processes a batch of packets; returns whether there may be more.
+    /// Processes the copies of watched flows' packets.
+    fn process_watched(&mut self) -> io::Result<()> {
+        for _ in 0..COPIES_MAX {
+            let Some(logs) = &mut self.logs else { return Ok(()) };
+            match logs.watched.receive() {
+                Ok(None) => return Ok(()),
+                Ok(Some(copy)) => {
+                    if copy.is_outgoing
+                        && let Some(flow) = flow_of(copy.bytes)
+                    {
+                        self.routes.on_routed(flow, copy.out_interface);
+                    }
+                    self.shim.on_watched(self.clock.now(), copy.bytes, copy.is_outgoing);
+                }
+                // The shim has not stored what it has not seen.
+                Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
+                    self.counts.copies_lost += 1;
+                }
+                Err(error) => return Err(error),
+            }
+            self.send_pending()?;
+        }
+        Ok(())
+    }
+
+    /// Processes copies, and a batch of packets; returns whether there may be more.
     fn process_packets(&mut self) -> io::Result<bool> {
-        // Each copy is older than the packets of its connection.
-        self.process_passed_by()?;
+        // Copies of a watched flow are older than the next handshake with its addresses and ports,
+        // and all copies older than queued packets.
+        self.process_watched()?;
+        self.process_handshakes()?;
+        let more = self.process_queue()?;
+        if !more && self.watch_quiet_flows()? {
+            // What was queued before is older than copies.
+            for _ in 0..QUEUED_MAX / BATCH {
+                if !self.process_queue()? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(more)
+    }
+
+    /// Lets packets of quiet flows pass, none of which waits in the queue; returns whether there
+    /// were any.
+    fn watch_quiet_flows(&mut self) -> io::Result<bool> {
+        let Some(logs) = &self.logs else { return Ok(false) };
+        let mut any = false;
+        while let Some(flow) = self.shim.poll_flow_to_watch(self.clock.now()) {
+            logs.watched_flows.watch(flow)?;
+            any = true;
+        }
+        Ok(any)
+    }
+
+    /// Intercepts the packets of flows that are quiet no more.
+    fn intercept_flows(&mut self) -> io::Result<()> {
+        while let Some(flow) = self.shim.poll_flow_to_intercept() {
+            if let Some(logs) = &self.logs {
+                logs.watched_flows.intercept(flow)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Processes a batch of packets; returns whether there may be more.
+    fn process_queue(&mut self) -> io::Result<bool> {
         for _ in 0..BATCH {
             let Some(waiting) = self.queue.receive()? else {
                 self.queue.flush()?;
@@ -480,6 +572,7 @@ impl ShimDaemon {
     /// Sends the shim's packets, as far as there is room in the queue for carrier acknowledgments,
     /// and no more than others can wait for.
     fn send_pending(&mut self) -> io::Result<()> {
+        self.intercept_flows()?;
         let mut made = std::mem::take(&mut self.poll_buffer);
         while self.turn_left > 0
             && !self.carrier_acks.is_full()
@@ -494,7 +587,7 @@ impl ShimDaemon {
                     Some(flow) if self.routes.is_unroutable(flow) => self.counts.unsent += 1,
                     Some(flow) => {
                         self.parked.on_sent(flow, &made);
-                        self.solicit(flow, Some(&made));
+                        self.solicit(flow, Some(&made))?;
                     }
                     None => {}
                 },
@@ -518,17 +611,19 @@ impl ShimDaemon {
 
     /// Makes the local TCP send an acknowledgment to carry `packet`, or, without one, to observe
     /// its route. `false`: the flow is not tracked.
-    fn solicit(&mut self, flow: FlowKey, packet: Option<&[u8]>) -> bool {
+    fn solicit(&mut self, flow: FlowKey, packet: Option<&[u8]>) -> io::Result<bool> {
         let (now, mut solicitation) = (self.clock.now(), Vec::new());
         if !self.shim.solicit_ack(now, flow, &mut solicitation) {
-            return false;
+            return Ok(false);
         }
+        // The acknowledgment has to be intercepted.
+        self.intercept_flows()?;
         if self.carrier_acks.enqueue(now, flow, packet) {
             self.inject(&solicitation);
         } else {
             self.counts.refused += 1;
         }
-        true
+        Ok(true)
     }
 
     /// Has the routes of flows reviewed whose segments found no carrier acknowledgment, which is
@@ -543,7 +638,7 @@ impl ShimDaemon {
     }
 
     /// Finds the flows whose routes are to be reviewed, and asks a few of them.
-    fn ask_for_routes(&mut self) {
+    fn ask_for_routes(&mut self) -> io::Result<()> {
         let now = self.clock.now();
         if self.routes.is_review_due(now) {
             let tracked = self.shim.flow_keys();
@@ -559,12 +654,13 @@ impl ShimDaemon {
             self.carrier_acks.cancel_route_queries(flow);
         }
         for flow in self.routes.start_asking(now) {
-            if !self.solicit(flow, None) {
+            if !self.solicit(flow, None)? {
                 self.routes.forget(flow);
                 self.missing_carriers.remove(&flow);
                 self.parked.remove(flow);
             }
         }
+        Ok(())
     }
 
     /// Processes some results of route reviews.
@@ -586,7 +682,7 @@ impl ShimDaemon {
             if !self.routes.is_unroutable(flow)
                 && let Some(packet) = self.parked.remove(flow)
             {
-                self.solicit(flow, Some(&packet));
+                self.solicit(flow, Some(&packet))?;
             }
         }
         Ok(())
@@ -630,7 +726,8 @@ impl ShimDaemon {
     /// Waits for packets, timers, route events, status requests or the end.
     fn wait(&self, more: bool, stop: BorrowedFd<'_>) -> io::Result<WakeReasons> {
         let (request, results) = (self.status_handle.wake.as_fd(), self.routes.results_fd());
-        let fds = [self.queue.as_fd(), self.routes.as_fd(), request, stop, results];
+        let copies = self.logs.as_ref().map_or(results, |logs| logs.watched.as_fd());
+        let fds = [self.queue.as_fd(), self.routes.as_fd(), request, stop, results, copies];
         let mut watched = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
         let wanted = [
             self.shim.next_timeout(),
@@ -645,7 +742,7 @@ impl ShimDaemon {
             Err(errno) => return Err(errno.into()),
             Ok(_) => {}
         }
-        let [_, route_event, status_request, stop, _] = watched.map(|fd| fd.any().unwrap_or(true));
+        let [_, route_event, status_request, stop, ..] = watched.map(|fd| fd.any().unwrap_or(true));
         Ok(WakeReasons { route_event, status_request, stop })
     }
 }

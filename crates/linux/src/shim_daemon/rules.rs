@@ -8,10 +8,11 @@ use tracing::warn;
 use super::carrier_acks::{CARRIER_ID, TAG, TAG_MASK};
 use super::dead_man_switch;
 use super::inject::INJECTED_PRIORITY;
-use super::nflog;
+use super::nflog::{self, LogGroup};
 use super::nfnetlink::{ACK, APPEND, Attributes, CREATE, DUMP, EXCLUSIVE, Message, Messages};
 use super::nfqueue::{HOOK_LOCAL_IN, HOOK_LOCAL_OUT, HOOK_POST_ROUTING, QUEUE_NUMBER};
 use super::unseen::{IPV4, IPV6, ProtocolClass, comment_attribute, parse_counter_rule};
+use super::watched_flows;
 
 /// Name of the table, one per network namespace.
 const TABLE: &str = "driftway";
@@ -47,6 +48,7 @@ const DATA_REGISTER: u32 = 1;
 const EQUAL: u32 = 0;
 const NOT_EQUAL: u32 = 1;
 const UPDATE: u32 = 1;
+const DELETE: u32 = 2;
 const DROP: u32 = 0;
 const ACCEPT: u32 = 1;
 const META_PROTOCOL: u32 = 1;
@@ -73,13 +75,20 @@ const EXPIRING: u32 = 0x10 | 0x20;
 /// Size limit; expired elements are collected later.
 const ELEMENTS: u32 = 16;
 
-/// Name of the set of young connections: local address, remote address, local port, remote port.
-const YOUNG_SET: &str = "young";
-const YOUNG_KEY_LEN: u32 = 16;
+/// Sets of connections: local address, remote address, local port, remote port.
+const CONNECTION_LEN: u32 = 16;
 /// `ipv4_addr . ipv4_addr . inet_service . inet_service`: six bits each.
-const YOUNG_KEY_TYPE: u32 = 7 << 18 | 7 << 12 | 13 << 6 | 13;
-/// Size limit. Where it is reached, connections are intercepted from their SYN on.
-const YOUNG_MAX: u32 = 65_536;
+const CONNECTION_TYPE: u32 = 7 << 18 | 7 << 12 | 13 << 6 | 13;
+/// Size limit. Where it is reached, connections are intercepted.
+const CONNECTIONS_MAX: u32 = 65_536;
+
+/// Name of the set of connections whose packets pass while the log group gets copies.
+const WATCHED_SET: &str = "watched";
+/// Lifetime of an element. The packet after it is intercepted, and renews the element.
+const WATCHED_MS: u64 = 60_000;
+
+/// Name of the set of young connections.
+const YOUNG_SET: &str = "young";
 /// Lifetime of an element. Within about a second the shim does not distinguish an outage from losses, and
 /// RFC 6298 §2.1 has no earlier timeout for a SYN.
 const YOUNG_MS: u64 = 1000;
@@ -115,14 +124,14 @@ pub struct Rules {
 
 impl Rules {
     /// Installs rules that queue the host's TCP packets and ICMP errors on these interfaces, or on
-    /// all but the loopback interface. With `passes_young` young connections pass by, and the log
-    /// group gets copies of their SYNs, FINs and RSTs, if the kernel has what that needs.
+    /// all but the loopback interface. With `has_logs` young connections and watched flows pass by,
+    /// and the log groups get copies, if the kernel has what that needs.
     ///
     /// # Errors
     /// `AddrInUse`: a table by that name exists. Otherwise any error of the kernel.
-    pub fn install(interfaces: &[String], passes_young: bool) -> io::Result<Self> {
+    pub fn install(interfaces: &[String], has_logs: bool) -> io::Result<Self> {
         let mut rules = Self { socket: open()?, ipv6: false };
-        rules.install_interception(interfaces, passes_young)?;
+        rules.install_interception(interfaces, has_logs)?;
         match rules.commit(ipv6_counter_rules(interfaces)) {
             Ok(()) => rules.ipv6 = true,
             Err(error) => warn!(%error, "IPv6 packets are not counted"),
@@ -130,16 +139,16 @@ impl Rules {
         Ok(rules)
     }
 
-    fn install_interception(&self, interfaces: &[String], passes_young: bool) -> io::Result<()> {
+    fn install_interception(&self, interfaces: &[String], has_logs: bool) -> io::Result<()> {
         // A kernel without connection tracking needs no `notrack`.
-        let variants = [(true, passes_young), (false, passes_young), (true, false), (false, false)];
+        let variants = [(true, has_logs), (false, has_logs), (true, false), (false, false)];
         let mut refused = None;
-        for (untracked, young) in variants {
-            match self.commit(interception_rules(interfaces, untracked, young)) {
+        for (untracked, uses_logs) in variants {
+            match self.commit(interception_rules(interfaces, untracked, uses_logs)) {
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => return Err(error),
                 Err(error) => refused = Some(error),
-                Ok(()) if passes_young && !young => {
-                    warn!(?refused, "connections are intercepted from their beginning");
+                Ok(()) if has_logs && !uses_logs => {
+                    warn!(?refused, "all packets of all connections are intercepted");
                     return Ok(());
                 }
                 Ok(()) => return Ok(()),
@@ -281,18 +290,20 @@ pub fn table_owner() -> io::Result<Option<u32>> {
 }
 
 /// Interception and counting rules for IPv4.
-fn interception_rules(interfaces: &[String], untracked: bool, passes_young: bool) -> Batch {
+fn interception_rules(interfaces: &[String], untracked: bool, uses_logs: bool) -> Batch {
     let mut batch = Batch::new(IP);
     batch.add_table();
     batch.add_liveness_set();
-    if passes_young {
-        batch.add_young_set();
+    if uses_logs {
+        batch.add_connection_set(YOUNG_SET, 2, YOUNG_MS);
+        batch.add_connection_set(WATCHED_SET, 3, WATCHED_MS);
     }
     batch.add_rule("output", |rule| {
         rule.match_meta(META_PRIORITY, &dead_man_switch::PRIORITY.to_ne_bytes());
         rule.renew_liveness();
         rule.verdict(DROP);
     });
+    batch.add_marker_rules(uses_logs);
     batch.add_chain(EXIT);
     batch.add_rule("exit", |rule| {
         rule.match_carrier_priority();
@@ -321,8 +332,15 @@ fn interception_rules(interfaces: &[String], untracked: bool, passes_young: bool
     batch.add_loopback_rules();
     for name in interface_filters(interfaces) {
         for (chain, interface) in [("output", META_OIFNAME), ("input", META_IIFNAME)] {
-            if passes_young {
+            if uses_logs {
                 batch.add_young_rules(chain, interface, name);
+                batch.add_rule(chain, |rule| {
+                    rule.match_tcp(interface, name);
+                    rule.load_connection(chain);
+                    rule.match_connection_in(WATCHED_SET);
+                    rule.log(nflog::WATCHED);
+                    rule.verdict(ACCEPT);
+                });
             }
             batch.add_rule(chain, |rule| {
                 rule.match_interface(interface, name);
@@ -442,17 +460,40 @@ impl Batch {
         });
     }
 
-    /// Adds the set of young connections, each with its own quota.
-    fn add_young_set(&mut self) {
+    /// Adds a set of connections, with an ID within this batch and the lifetime of elements.
+    fn add_connection_set(&mut self, name: &str, id: u32, lifetime_ms: u64) {
         self.add(NEW_SET, CREATE | EXCLUSIVE, |says| {
             says.text(1, TABLE);
-            says.text(2, YOUNG_SET);
+            says.text(2, name);
             says.number(3, EXPIRING);
-            says.number(4, YOUNG_KEY_TYPE);
-            says.number(5, YOUNG_KEY_LEN);
-            says.nested(9, |wanted| wanted.number(1, YOUNG_MAX));
-            says.number(10, 2);
-            says.bytes(11, &YOUNG_MS.to_be_bytes());
+            says.number(4, CONNECTION_TYPE);
+            says.number(5, CONNECTION_LEN);
+            says.nested(9, |wanted| wanted.number(1, CONNECTIONS_MAX));
+            says.number(10, id);
+            says.bytes(11, &lifetime_ms.to_be_bytes());
+        });
+    }
+
+    /// Adds rules by which marker packets change the set of watched flows, and end, whether or not
+    /// there was room in the set.
+    fn add_marker_rules(&mut self, uses_logs: bool) {
+        if uses_logs {
+            self.add_rule("output", |rule| {
+                rule.match_meta(META_PRIORITY, &watched_flows::WATCH_PRIORITY.to_ne_bytes());
+                rule.load_connection("output");
+                rule.add_watched();
+            });
+            self.add_rule("output", |rule| {
+                rule.match_meta(META_PRIORITY, &watched_flows::INTERCEPT_PRIORITY.to_ne_bytes());
+                rule.load_connection("output");
+                rule.remove_watched();
+            });
+        }
+        self.add_rule("output", |rule| {
+            rule.load_meta(META_PRIORITY);
+            rule.mask(&watched_flows::PRIORITY_MASK.to_ne_bytes());
+            rule.compare(&watched_flows::WATCH_PRIORITY.to_ne_bytes());
+            rule.verdict(DROP);
         });
     }
 
@@ -465,8 +506,10 @@ impl Batch {
                 rule.match_tcp(interface, name);
                 rule.match_flags(SYN, NOT_EQUAL, 0);
                 rule.load_connection(chain);
+                // An earlier connection with the same addresses and ports may have been watched.
+                rule.remove_watched();
                 rule.add_young();
-                rule.log();
+                rule.log(nflog::HANDSHAKES);
                 rule.count();
                 rule.verdict(ACCEPT);
             });
@@ -483,13 +526,13 @@ impl Batch {
             rule.match_tcp(interface, name);
             rule.match_flags(SYN | FIN | RST, NOT_EQUAL, 0);
             rule.load_connection(chain);
-            rule.match_young();
-            rule.log();
+            rule.match_connection_in(YOUNG_SET);
+            rule.log(nflog::HANDSHAKES);
         });
         self.add_commented_rule(chain, Some(YOUNG_COUNTER), |rule| {
             rule.match_tcp(interface, name);
             rule.load_connection(chain);
-            rule.match_young();
+            rule.match_connection_in(YOUNG_SET);
             rule.count();
             rule.verdict(ACCEPT);
         });
@@ -670,16 +713,33 @@ impl Rule<'_, '_> {
             });
         });
     }
-    /// Matches while the loaded connection is in the set, within its quota.
-    fn match_young(&mut self) {
+    /// Adds the loaded connection to the set of watched flows, or renews it.
+    fn add_watched(&mut self) {
+        self.expression("dynset", |says| {
+            says.text(1, WATCHED_SET);
+            says.number(3, UPDATE);
+            says.number(4, DATA_REGISTER);
+            says.bytes(6, &WATCHED_MS.to_be_bytes());
+        });
+    }
+    /// Removes the loaded connection from the set of watched flows.
+    fn remove_watched(&mut self) {
+        self.expression("dynset", |says| {
+            says.text(1, WATCHED_SET);
+            says.number(3, DELETE);
+            says.number(4, DATA_REGISTER);
+        });
+    }
+    /// Matches while the loaded connection is in the set, and within its quota if it has one.
+    fn match_connection_in(&mut self, set: &str) {
         self.expression("lookup", |says| {
-            says.text(1, YOUNG_SET);
+            says.text(1, set);
             says.number(2, DATA_REGISTER);
         });
     }
     /// Sends a copy to the log group.
-    fn log(&mut self) {
-        self.expression("log", |says| says.bytes(1, &nflog::GROUP.to_be_bytes()));
+    fn log(&mut self, group: LogGroup) {
+        self.expression("log", |says| says.bytes(1, &group.number.to_be_bytes()));
     }
     fn count(&mut self) {
         self.expression("counter", |_| {});
