@@ -256,6 +256,8 @@ pub(crate) struct Flow {
     pub(super) previously_heard: Instant,
     /// The way by which the flow's packets reach the shim, as the driver knows it.
     pub capture: Capture,
+    /// Something might act on packets after the last event.
+    pub(super) may_act: bool,
     /// Its packets are intercepted at least until then.
     pub(super) intercept_until: Instant,
     /// The path has come back: other flows to the same destination may probe theirs.
@@ -362,6 +364,7 @@ impl Flow {
             last_solicitation_was_odd: false,
             previously_heard: Instant::ZERO,
             capture: Capture::Intercepted,
+            may_act: false,
             intercept_until: Instant::ZERO,
             path_came_back: false,
             counts: FlowCounts::default(),

@@ -113,6 +113,37 @@ fn one_lost(line: &mut Line) {
     line.take_events();
 }
 
+/// Copies of segments are enough until a loss is to be undone, an outage is suspected, or TCP is held.
+#[test]
+fn it_only_watches_while_it_would_not_act() {
+    let watches = |line: &Line| line.aid.only_watches(&line.tcp.view());
+    // Nothing is known of the losses of this connection.
+    let mut line = ten_sent();
+    assert!(watches(&line));
+    one_lost(&mut line);
+    assert!(watches(&line));
+    line.receive_ack(nth(10));
+    assert_eq!(asked(&line), []);
+    gone(&mut line);
+    assert!(!watches(&line));
+
+    let mut line = ten_sent_where_routers_mark();
+    assert!(watches(&line));
+    one_lost(&mut line);
+    assert!(!watches(&line));
+    line.receive_ack(nth(10));
+    assert_eq!(asked(&line), [UNDONE(100)]);
+    assert!(watches(&line));
+
+    // The first of two timeouts is not suspicious yet. After the second one the timer runs.
+    let mut line = clean();
+    line.run_until(at_ms(9_300));
+    assert!(watches(&line));
+    line.run_until(at_ms(9_500));
+    assert!(!watches(&line));
+    assert_eq!((line.aid.state(), asked(&line).len()), ("open", 0));
+}
+
 #[test]
 fn the_response_to_a_loss_is_undone_when_repaired() {
     let mut line = ten_sent_where_routers_mark();

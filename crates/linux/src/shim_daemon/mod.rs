@@ -79,6 +79,12 @@ const COPIES_MAX: usize = 4096;
 /// Interval at which copies of handshakes are read where there are no packets. It bounds how many
 /// there are when a packet waits behind them.
 const COPIES_INTERVAL: Duration = Duration::from_millis(10);
+/// Interval at which copies of watched packets are read. If each copy woke the shim, it would take
+/// a processor just when the packet goes on. A retransmission is seen early enough, since its
+/// acknowledgment takes a round trip.
+const WATCH_INTERVAL: Duration = Duration::from_millis(1);
+/// Time without copies after which the next one wakes the shim.
+const WATCH_IDLE: Duration = Duration::from_millis(100);
 /// Maximum time for which a status request waits for an answer.
 const ANSWER_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(1);
 
@@ -104,6 +110,10 @@ pub struct ShimDaemon {
     logs: Option<Logs>,
     /// Time at which copies of handshakes are read, if there were some at the last one.
     copies_due: Option<Instant>,
+    /// Time at which copies of watched packets are read; `None`: as soon as there are some.
+    watched_due: Option<Instant>,
+    /// Time at which there were some.
+    watched_at: Instant,
     injector: Injector,
     carrier_acks: CarrierAcks,
     /// Flows with a segment that found no carrier acknowledgment, and whether one had been
@@ -241,6 +251,8 @@ impl ShimDaemon {
             queue,
             logs,
             copies_due: None,
+            watched_due: None,
+            watched_at: Instant::ZERO,
             injector,
             carrier_acks: CarrierAcks::default(),
             missing_carriers: BTreeMap::new(),
@@ -378,16 +390,17 @@ impl ShimDaemon {
     /// Processes the copies of watched flows' packets.
     fn process_watched(&mut self) -> io::Result<()> {
         for _ in 0..COPIES_MAX {
+            let now = self.clock.now();
             let Some(logs) = &mut self.logs else { return Ok(()) };
             match logs.watched.receive() {
-                Ok(None) => return Ok(()),
+                Ok(None) => break,
                 Ok(Some(copy)) => {
                     if copy.is_outgoing
                         && let Some(flow) = flow_of(copy.bytes)
                     {
                         self.routes.on_routed(flow, copy.out_interface);
                     }
-                    self.shim.on_watched(self.clock.now(), copy.bytes, copy.is_outgoing);
+                    self.shim.on_watched(now, copy.bytes, copy.is_outgoing);
                 }
                 // The shim has not stored what it has not seen.
                 Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
@@ -395,8 +408,12 @@ impl ShimDaemon {
                 }
                 Err(error) => return Err(error),
             }
+            self.watched_at = now;
             self.send_pending()?;
         }
+        let now = self.clock.now();
+        let is_busy = now < self.watched_at + WATCH_IDLE;
+        self.watched_due = is_busy.then_some(now + WATCH_INTERVAL);
         Ok(())
     }
 
@@ -726,7 +743,8 @@ impl ShimDaemon {
     /// Waits for packets, timers, route events, status requests or the end.
     fn wait(&self, more: bool, stop: BorrowedFd<'_>) -> io::Result<WakeReasons> {
         let (request, results) = (self.status_handle.wake.as_fd(), self.routes.results_fd());
-        let copies = self.logs.as_ref().map_or(results, |logs| logs.watched.as_fd());
+        let copies = self.logs.as_ref().filter(|_| self.watched_due.is_none());
+        let copies = copies.map_or(results, |logs| logs.watched.as_fd());
         let fds = [self.queue.as_fd(), self.routes.as_fd(), request, stop, results, copies];
         let mut watched = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
         let wanted = [
@@ -734,6 +752,7 @@ impl ShimDaemon {
             self.carrier_acks.next_timeout(),
             self.routes.next_timeout(),
             self.copies_due,
+            self.watched_due,
         ];
         let next = wanted.into_iter().flatten().fold(self.dead_man_switch.due(), Instant::min);
         let timeout = if more { Duration::ZERO } else { self.clock.until(next) };

@@ -48,6 +48,7 @@ mod transfer;
 mod trouble;
 mod unseen;
 mod untouched;
+mod watched;
 mod window_scale;
 mod windows;
 mod wired;
@@ -80,6 +81,7 @@ const MODULES: &[&[Test]] = &[
     many::TESTS,
     both_ends::TESTS,
     untouched::TESTS,
+    watched::TESTS,
     window_scale::TESTS,
     reuse_port::TESTS,
     clock::TESTS,

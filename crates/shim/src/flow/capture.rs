@@ -31,7 +31,8 @@ impl Flow {
     /// Returns whether the flow's packets have to be intercepted: at present something may act on
     /// them, or did a moment ago.
     pub fn must_be_intercepted(&mut self, now: Instant, config: &Config) -> bool {
-        if self.may_act_on_packets(config) {
+        let may_act = self.may_act_on_packets(config);
+        if core::mem::replace(&mut self.may_act, may_act) || may_act {
             self.intercept_until = now + QUIET_TIME;
         }
         now < self.intercept_until
