@@ -74,6 +74,12 @@
 //! With the handshake, or, if the driver lets young connections pass by ([`Shim::on_passed_by`]),
 //! with the first intercepted segment of the local TCP. What was sent before is not stored.
 //!
+//! # Copies instead of packets
+//!
+//! While nothing is wrong with a flow, the driver may let its packets pass and give the shim copies
+//! ([`Shim::on_watched`]): it keeps the same state, and edits, stores and drops nothing. The flow says when
+//! its packets have to be intercepted ([`Shim::poll_flow_to_intercept`]).
+//!
 //! # Known limitations
 //!
 //! | limitation | reason |
