@@ -230,11 +230,11 @@ fn an_acknowledgment_on_demand_is_intercepted() {
     line.at(200);
     assert!(line.shim.solicit_ack(line.now, FLOW, &mut Vec::new()));
     assert_eq!(line.shim.poll_flow_to_intercept(), Some(FLOW));
-    line.at(1100);
+    line.at(2100);
     line.passes(nth_segment(0));
     assert_eq!(watched(&mut line), None);
-    line.at(1300);
-    line.peer_passes(ack(1001, 1100));
+    line.at(2300);
+    line.peer_passes(ack(1001, 2100));
     assert_eq!(watched(&mut line), Some(FLOW));
 }
 

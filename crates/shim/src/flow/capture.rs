@@ -12,9 +12,11 @@ use driftway_base::{Duration, Instant};
 use super::{Flow, State};
 use crate::config::Config;
 
-/// Time for which a flow has to be quiet before its packets pass: longer than what the driver does
-/// with carrier acknowledgments, and several round trips.
+/// Time for which a flow has to be quiet before its packets pass: several round trips.
 const QUIET_TIME: Duration = Duration::from_secs(1);
+/// The same after a solicitation. It has to be longer than a driver's interval between two looks at the
+/// route of a flow that has none.
+const SOLICITED_TIME: Duration = Duration::from_secs(2);
 
 /// The way by which a flow's packets reach the shim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,14 +35,14 @@ impl Flow {
     pub fn must_be_intercepted(&mut self, now: Instant, config: &Config) -> bool {
         let may_act = self.may_act_on_packets(config);
         if core::mem::replace(&mut self.may_act, may_act) || may_act {
-            self.intercept_until = now + QUIET_TIME;
+            self.intercept_until = self.intercept_until.max(now + QUIET_TIME);
         }
         now < self.intercept_until
     }
 
     /// Records that the local TCP is made to send an acknowledgment, which is to be replaced.
     pub fn on_solicitation(&mut self, now: Instant) {
-        self.intercept_until = now + QUIET_TIME;
+        self.intercept_until = now + SOLICITED_TIME;
     }
 
     fn may_act_on_packets(&self, config: &Config) -> bool {
