@@ -137,8 +137,9 @@ fn a_shim_starts_reports_and_stops() {
     assert_eq!(flow["state"], "open");
     assert!(flow["kernel"]["cwnd"].as_u64().unwrap() >= 10, "{document}");
     assert!(flow["kernel"]["rto_s"].as_f64().unwrap() >= 0.2, "{document}");
-    // A packet of TCP's may have several segments.
-    assert!(document["driver"]["outgoing"].as_u64().unwrap() > 10, "{document}");
+    // A packet of TCP's may have several segments. Nothing is wrong with this flow.
+    assert!(document["driver"]["outgoing"].as_u64().unwrap() >= 1, "{document}");
+    assert!(document["counts"]["watched"].as_u64().unwrap() > 10, "{document}");
     let table = shim(near, &["status"]).stdout;
     let table = text(&table);
     assert!(table.contains(&format!("{}:7000", addresses[1])), "{table}");
