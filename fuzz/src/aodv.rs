@@ -66,7 +66,7 @@ fn config(bytes: &mut Bytes) -> AodvConfig {
     AodvConfig {
         hello: is(1).then_some(HelloConfig::STANDARD),
         ack_replies: is(2),
-        rescue: base.rescue ^ is(3),
+        reroute_queued: base.reroute_queued ^ is(3),
         local_repair: match (is(4), is(5)) {
             (false, _) => base.local_repair,
             (true, false) => LocalRepair::Off,

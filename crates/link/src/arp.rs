@@ -20,7 +20,7 @@ pub struct ArpConfig {
     pub requests: u32,
     /// Trigger of a repeated request. RFC 1122 §2.3.2.1: at most one request per second. ns-2.35:
     /// every packet.
-    pub again: ArpRetry,
+    pub retry: ArpRetry,
     /// Lifetime of an entry after the last message of the neighbour; `None`: unlimited. RFC 1122
     /// §2.3.2.1: required to be finite. ns-2.35: unlimited.
     pub lifetime: Option<Duration>,
@@ -46,7 +46,7 @@ impl ArpConfig {
     pub const STANDARD: Self = Self {
         hold: 3,
         requests: 3,
-        again: ArpRetry::After(Duration::from_secs(1)),
+        retry: ArpRetry::After(Duration::from_secs(1)),
         lifetime: Some(Duration::from_secs(1200)),
         learn_from_all: false,
     };
@@ -55,7 +55,7 @@ impl ArpConfig {
     pub const NS2: Self = Self {
         hold: 1,
         requests: 3,
-        again: ArpRetry::NextPacket,
+        retry: ArpRetry::NextPacket,
         lifetime: None,
         learn_from_all: true,
     };
@@ -191,7 +191,7 @@ impl<H: Copy> Arp<H> {
 
     /// Queues a packet for a neighbour with a request outstanding.
     fn queue_unresolved(&mut self, now: Instant, place: usize, to: Ipv4Addr, id: H, requests: u32) {
-        match self.config.again {
+        match self.config.retry {
             ArpRetry::After(_) => self.queue_packet(to, id),
             ArpRetry::NextPacket if requests < self.config.requests => {
                 self.queue_packet(to, id);
@@ -284,7 +284,7 @@ impl<H: Copy> Arp<H> {
 
     /// Sends a request for the neighbour at `place`, after `before` earlier requests.
     fn send_request(&mut self, now: Instant, place: usize, before: u32) {
-        let retry_at = match self.config.again {
+        let retry_at = match self.config.retry {
             ArpRetry::After(time) => Some(now + time),
             ArpRetry::NextPacket => None,
         };

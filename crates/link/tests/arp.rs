@@ -182,7 +182,7 @@ fn configs() -> impl Strategy<Value = ArpConfig> {
     let config = |hold, requests, timer, lifetime: Option<u64>, learn_from_all| ArpConfig {
         hold,
         requests,
-        again: if timer { ArpRetry::After(Duration::from_secs(1)) } else { ArpRetry::NextPacket },
+        retry: if timer { ArpRetry::After(Duration::from_secs(1)) } else { ArpRetry::NextPacket },
         lifetime: lifetime.map(Duration::from_secs),
         learn_from_all,
     };
@@ -225,7 +225,7 @@ proptest! {
                 Step::Wait(_) => {}
             }
             check_outputs(&mut arp, at(now), &mut since, &mut asked, &config)?;
-            if let ArpRetry::After(_) = config.again {
+            if let ArpRetry::After(_) = config.retry {
                 prop_assert!(since.values().all(|then| at(now).since(*then) <= patience));
             }
         }
@@ -248,7 +248,7 @@ fn check_outputs(
         match output {
             ArpOutput::Request(message) => {
                 let before = asked.insert(message.target, now);
-                if let (ArpRetry::After(gap), Some(before)) = (config.again, before)
+                if let (ArpRetry::After(gap), Some(before)) = (config.retry, before)
                     && config.lifetime.is_none()
                 {
                     prop_assert!(now.since(before) >= gap);

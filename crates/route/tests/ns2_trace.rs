@@ -391,7 +391,7 @@ fn each_option_is_detectable() {
         ("refresh", AodvConfig { refresh: RFC.refresh, ..CONFIG }),
         ("neighbour_routes", AodvConfig { neighbour_routes: true, ..CONFIG }),
         ("local_repair", AodvConfig { local_repair: RFC.local_repair, ..CONFIG }),
-        ("rescue", AodvConfig { rescue: true, ..CONFIG }),
+        ("reroute_queued", AodvConfig { reroute_queued: true, ..CONFIG }),
         ("release_spacing", AodvConfig { release_spacing: RFC.release_spacing, ..CONFIG }),
         ("data_ttl", AodvConfig { data_ttl: RFC.data_ttl, ..CONFIG }),
         ("control_detection", AodvConfig { control_detection: true, ..CONFIG }),

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::de::{Expected, Unexpected};
 
+use crate::renamed::renamed_key;
+
 /// An error in a scenario: its location, a message, and optionally a hint.
 ///
 /// Printed as `FILE:LINE:COLUMN: message`, followed by a second line `help: …` if there is a hint.
@@ -161,10 +163,10 @@ impl serde::de::Error for Diagnostic {
 
 /// Message for a key that is not in `known`, with a hint after a line break.
 pub(crate) fn unknown_key(key: &str, known: &[&str]) -> String {
-    let help = match known {
+    let help = renamed_key(key, known).unwrap_or_else(|| match known {
         [] => "this table has no keys".to_owned(),
         _ => format!("{}the keys of this table are {}", did_you_mean(key, known), known.join(", ")),
-    };
+    });
     format!("unknown key `{}`\n{help}", quoted(key))
 }
 

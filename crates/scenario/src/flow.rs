@@ -86,24 +86,24 @@ pub enum Application {
 
 /// Constant bit rate, `{ every = "0.25 s", size = "512 B" }`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys `every`, `size` and `spread`")]
+#[serde(deny_unknown_fields, expecting = "a table with the keys `every`, `size` and `jitter`")]
 pub struct Cbr {
     /// Interval between two packets.
     pub every: Time,
     /// Payload of each packet. 1 B to 65507 B.
     pub size: Size,
-    /// Variation of the intervals as a fraction of `flow.application.cbr.every`, from 0 to below 1:
+    /// Jitter of the intervals as a fraction of `flow.application.cbr.every`, from 0 to below 1:
     /// with 0.5 each interval is uniform between 0.5 and 1.5 times that (ns-2's `random_ 1`).
     /// Default 0.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub spread: f64,
+    pub jitter: f64,
 }
 
 impl Cbr {
     /// Minimum and maximum interval between two packets.
     pub fn bounds(&self) -> (Duration, Duration) {
         let Time(every) = self.every;
-        let reach = Duration::from_nanos((every.as_nanos() as f64 * self.spread) as u64);
+        let reach = Duration::from_nanos((every.as_nanos() as f64 * self.jitter) as u64);
         (every.saturating_sub(reach), every + reach)
     }
 }

@@ -39,6 +39,7 @@ mod reader;
 mod real_quantity;
 mod reference;
 mod regular_file;
+mod renamed;
 mod scenario;
 mod schema;
 mod show;

@@ -15,7 +15,7 @@ pub struct Path {
     /// Distribution of packets over several routes to the same destination: `"round-robin"` or
     /// `"random"`. Default `"round-robin"`.
     #[serde(default)]
-    pub spread: MultipathPolicy,
+    pub multipath: MultipathPolicy,
     /// Link of every hop.
     pub link: Link,
     /// Route failure handling of the routers: `[network.routers]`. Default: none; with a partition

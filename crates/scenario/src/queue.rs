@@ -18,11 +18,11 @@ pub struct Queue {
     /// Default `"none"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// Capacity convention: true, the queue holds `packets` packets; false, the arriving packet is
-    /// counted too, so that it holds one packet less, as in ns-2.35. Ad hoc networks only.
-    /// Default true.
+    /// The limit `packets` counts the arriving packet as well as those that wait, so that at most
+    /// `packets` − 1 wait. With `compat = "ns-2"` true, except under DSR. Ad hoc networks only.
+    /// Default false.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_place: Option<bool>,
+    pub count_arriving: Option<bool>,
     /// Inserts a TCP segment before the queued segments of the same connection that are later in
     /// the stream, so that rerouted segments are not overtaken (westin-2003 §5.2). Ad hoc networks
     /// only. Default false.
@@ -136,7 +136,7 @@ impl Default for Queue {
             packets: 50,
             discipline: Discipline::DropTail,
             priority: None,
-            last_place: None,
+            count_arriving: None,
             sorted: None,
             discards_repeated: None,
             ecn_threshold: None,
@@ -156,7 +156,7 @@ impl Queue {
     /// Maximum number of waiting packets.
     pub fn limit(&self) -> usize {
         let limit = self.packets as usize;
-        if self.last_place == Some(false) { limit.saturating_sub(1) } else { limit }
+        if self.count_arriving == Some(true) { limit.saturating_sub(1) } else { limit }
     }
 
     /// Parameters of RED with their defaults; `None` for another discipline.

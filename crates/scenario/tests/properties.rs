@@ -107,7 +107,7 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
         (Just("network.override.0.queue.weight"), ratio()),
         (Just("network.override.0.hop"), count()),
         (Just("network.parallel.0.rate"), rate()),
-        (Just("network.spread"), word(&["round-robin", "random"])),
+        (Just("network.multipath"), word(&["round-robin", "random"])),
         (Just("network.fault.0.hop"), word(&["random", "2"])),
         (Just("network.fault.0.count"), count()),
         (Just("network.fault.0.queue"), word(&["wait", "drop"])),

@@ -45,7 +45,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "an unknown key without a suggestion",
         "hops = 4",
         "hops = 4\nzzzzzz = 1",
-        "test.toml:7:1: unknown key `zzzzzz`\nhelp: the keys of this table are hops, spread, link, routers, override, parallel, fault",
+        "test.toml:7:1: unknown key `zzzzzz`\nhelp: the keys of this table are hops, multipath, link, routers, override, parallel, fault",
     ),
     (
         "an unknown key of an override",

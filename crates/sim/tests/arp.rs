@@ -34,7 +34,7 @@ fn drops(result: &RunResult, why: &str) -> u64 {
 }
 
 const NS2: &str =
-    r#"{ hold = 1, again = "next-packet", lifetime = "forever", learn_from_all = true }"#;
+    r#"{ hold = 1, retry = "next-packet", lifetime = "forever", learn_from_all = true }"#;
 
 /// 220 packets over two hops; one request per hop, and each reply is a unicast frame.
 #[test]

@@ -171,7 +171,7 @@ fn a_source_is_notified_of_every_undeliverable_packet() {
             "transport = \"udp\"\n[flow.application]\ncbr = {{ every = \"{every}\", size = \"500 B\" }}"
         )
     };
-    let arp = "arp = { hold = 1, again = \"next-packet\" }";
+    let arp = "arp = { hold = 1, retry = \"next-packet\" }";
     let static_arp = behind(PROTOCOLS[2], arp, &format!("start = \"10 s\"\n{}", cbr("100 ms")))
         .replace("application = \"ftp\"", "");
     // The error comes from node 2, for which packets are queued here, because the link to node 3

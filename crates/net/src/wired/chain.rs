@@ -44,7 +44,7 @@ pub struct Chain {
     /// Last node of the chain.
     last_node: NodeId,
     routes: Vec<ParallelRoute>,
-    spread: MultipathPolicy,
+    multipath: MultipathPolicy,
     /// Next route for round-robin, for each node.
     round_robin_next: TiVec<NodeId, usize>,
     route_streams: TiVec<NodeId, RandomStream>,
@@ -92,7 +92,7 @@ impl Chain {
             locations,
             last_node: NodeId::new(path.hops),
             routes,
-            spread: path.spread,
+            multipath: path.multipath,
             round_robin_next: ti_vec![0; nodes],
             route_streams: (0..nodes).map(|n| RandomStream::new(seed, "route", n as u64)).collect(),
         };
@@ -133,7 +133,7 @@ impl Chain {
             let beside = routes.filter_map(move |route| route.link_towards(at, goal));
             chain.into_iter().chain(beside).filter(|link_end| usable(*link_end))
         };
-        let choice = match (candidates(false).count(), self.spread) {
+        let choice = match (candidates(false).count(), self.multipath) {
             (0, _) => return candidates(true).next(),
             (1, _) => 0,
             (count, MultipathPolicy::RoundRobin) => {

@@ -244,10 +244,10 @@ mod test {
     }
 
     #[test]
-    fn every_pair_of_chain_nodes_is_connected_with_any_spread() {
-        for spread in ["round-robin", "random"] {
+    fn every_pair_of_chain_nodes_is_connected_with_any_multipath_policy() {
+        for multipath in ["round-robin", "random"] {
             let routes = format!(
-                "spread = \"{spread}\"\n{LOOP}[[network.parallel]]\nfrom = 0\nto = 4\nhops = 1\n\
+                "multipath = \"{multipath}\"\n{LOOP}[[network.parallel]]\nfrom = 0\nto = 4\nhops = 1\n\
                  [[network.parallel]]\nfrom = 1\nto = 3\nhops = 1\n"
             );
             let mut topology = build(&routes);
@@ -263,8 +263,8 @@ mod test {
     }
 
     #[test]
-    fn random_spread_is_seeded_and_uniform() {
-        let routes = format!("spread = \"random\"\n{LOOP}");
+    fn random_multipath_is_seeded_and_uniform() {
+        let routes = format!("multipath = \"random\"\n{LOOP}");
         let choices = |seed| {
             let mut topology = build_seeded(&routes, seed);
             (0..1000)

@@ -42,9 +42,9 @@ pub struct DcfConfig {
     pub llc_bytes: u32,
     /// Backoffs are drawn from 0 to CW, both included (§9.2.4). ns-2.35 never draws CW itself.
     pub backoff_includes_cw: bool,
-    /// A frame that finds the medium idle for a DIFS is sent immediately (§9.2.5.1). ns-2.35 backs
-    /// off before every frame.
-    pub first_at_once: bool,
+    /// A backoff precedes the first attempt of every frame. The standard: no, a frame that finds the
+    /// medium idle for a DIFS is sent immediately (§9.2.5.1); ns-2.35: yes.
+    pub backoff_before_first: bool,
     /// A station answers an RTS only if its medium is idle. The standard: only its NAV at the end
     /// of the RTS matters (§9.2.5.7). ns-2.35: the CTS is also suppressed by anything that makes
     /// the medium busy when it would start (a NAV, also one set for an EIFS; a frame under
@@ -150,7 +150,7 @@ impl DcfConfig {
         header_bytes: 28,
         llc_bytes: 8,
         backoff_includes_cw: true,
-        first_at_once: true,
+        backoff_before_first: false,
         cts_needs_idle: false,
         data_needs_idle: false,
         cts_holds_backoff: false,
@@ -176,7 +176,7 @@ impl DcfConfig {
         header_bytes: 34,
         llc_bytes: 0,
         backoff_includes_cw: false,
-        first_at_once: false,
+        backoff_before_first: true,
         cts_needs_idle: true,
         data_needs_idle: true,
         cts_holds_backoff: true,

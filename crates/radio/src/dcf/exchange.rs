@@ -25,7 +25,7 @@ impl Dcf {
         access.phase = Phase::Contend;
         if !backing_off {
             // §9.2.5.1: immediately if the medium is idle, else after a backoff.
-            let at_once = self.config.first_at_once && !access.is_busy(now, &self.timing);
+            let at_once = !self.config.backoff_before_first && !access.is_busy(now, &self.timing);
             access.set_to(NO_BACKOFF, at_once);
             access.slots = if at_once {
                 0

@@ -254,7 +254,7 @@ fn capture_models_differ() {
     // The weak frame first: the strong one is received if it arrives within the preamble.
     assert_eq!(run(PLAIN, 0, 100), (lost, got));
     assert_eq!(run(PLAIN, 0, 300), (lost, lost));
-    let ns2 = DcfConfig { first_at_once: true, ..DcfConfig::NS2 };
+    let ns2 = DcfConfig { backoff_before_first: false, ..DcfConfig::NS2 };
     assert_eq!(run(ns2, 0, 100), (lost, lost));
 }
 
@@ -289,7 +289,7 @@ fn interference_is_summed_with_sinr_only() {
 #[test]
 fn in_ns2_a_captured_over_frame_sets_the_nav() {
     let places = [(0.0, 0.0), (240.0, 0.0), (290.0, 0.0)];
-    let config = no_choice(DcfConfig { first_at_once: true, ..DcfConfig::NS2 });
+    let config = no_choice(DcfConfig { backoff_before_first: false, ..DcfConfig::NS2 });
     let mut air = with_ranges(config, &places, 250.0, 260.0);
     air.send(1_000, 2, None, 1000);
     air.send(2_000, 0, None, 1000);

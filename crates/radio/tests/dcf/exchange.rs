@@ -69,6 +69,21 @@ fn ns2_backs_off_first() {
     assert_eq!(frames[3].at.since(frames[2].at).as_nanos(), data_time(1034) + WAY + SIFS);
 }
 
+/// The switch alone decides: without it a frame that finds the medium idle is sent immediately, with
+/// it after a DIFS and a backoff.
+#[test]
+fn a_backoff_before_the_first_attempt_is_configurable() {
+    for base in [DcfConfig::STANDARD, DcfConfig::NS2] {
+        for backoff_before_first in [false, true] {
+            let mut air = medium(DcfConfig { backoff_before_first, ..base }, &row(2));
+            air.send(1_000, 0, 1, 1000);
+            let waited = air.run(100)[0].at.since(Instant::from_micros(1_000)).as_nanos();
+            assert_eq!(waited >= 50_000, backoff_before_first, "{waited}");
+            assert_eq!(waited == 0, !backoff_before_first, "{waited}");
+        }
+    }
+}
+
 #[test]
 fn a_short_frame_goes_without_rts() {
     let mut air = medium(DcfConfig::STANDARD, &row(2));

@@ -34,7 +34,7 @@ fn configs() -> impl Strategy<Value = DcfConfig> {
             sifs: Duration::from_nanos(sifs),
             rts_threshold: rts,
             backoff_includes_cw: on[0],
-            first_at_once: on[1],
+            backoff_before_first: !on[1],
             cts_needs_idle: on[2],
             data_needs_idle: on[3],
             cts_holds_backoff: on[4],

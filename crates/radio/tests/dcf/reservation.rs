@@ -16,7 +16,13 @@ fn end(frame: &FrameRecord) -> u64 {
 
 /// The configuration with a backoff of zero slots.
 fn at_once(config: DcfConfig) -> DcfConfig {
-    DcfConfig { cw_min: 0, cw_max: 0, backoff_includes_cw: true, first_at_once: true, ..config }
+    DcfConfig {
+        cw_min: 0,
+        cw_max: 0,
+        backoff_includes_cw: true,
+        backoff_before_first: false,
+        ..config
+    }
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub struct AodvConfig {
     /// Packets queued for a lost neighbour, and the packet that detected its loss, are rerouted, or buffered
     /// if they are the local host's or their route is under repair. Each time decrements the time to live.
     /// RFC 3561 leaves it open; yes. ns-2.35: no: the queue is dropped, and during a repair left in place.
-    pub rescue: bool,
+    pub reroute_queued: bool,
     /// The contents and recipients of route errors.
     pub errors: ErrorRule,
     /// Explicit link failure notification: the source of a TCP data packet that met a failed link is notified
@@ -227,7 +227,7 @@ impl AodvConfig {
         refresh: RouteRefresh::BothWays,
         neighbour_routes: true,
         local_repair: LocalRepair::NearDestination { max_hops: 10, add_ttl: 2 },
-        rescue: true,
+        reroute_queued: true,
         elfn: false,
         epln: false,
         bead: false,
@@ -276,7 +276,7 @@ impl AodvConfig {
         refresh: RouteRefresh::Destination,
         neighbour_routes: false,
         local_repair: LocalRepair::PastMidpoint,
-        rescue: false,
+        reroute_queued: false,
         elfn: false,
         epln: false,
         bead: false,

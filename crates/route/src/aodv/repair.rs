@@ -52,7 +52,7 @@ impl Aodv {
             }
             self.invalidate_link(now, to, repair.map(|_| destination));
             // yu-2004 §4.3.1: the local TCP is notified of the failure before the route discovery starts.
-            let own = self.config.rescue && packet.packet.ip.source == self.address;
+            let own = self.config.reroute_queued && packet.packet.ip.source == self.address;
             if own {
                 self.record_triggering_packet(link, &packet.packet, true);
             }
@@ -171,8 +171,8 @@ impl Aodv {
         let destination = ip.destination;
         let state = self.table.get(destination).map(|route| route.state);
         let another_try = match state {
-            Some(RouteState::Valid | RouteState::Repairing) => self.config.rescue,
-            Some(RouteState::Invalid) => self.config.rescue && own,
+            Some(RouteState::Valid | RouteState::Repairing) => self.config.reroute_queued,
+            Some(RouteState::Invalid) => self.config.reroute_queued && own,
             None => false,
         };
         if !another_try {

@@ -13,7 +13,7 @@ const QUIET: AodvConfig = AodvConfig {
     jitter: Duration::ZERO,
     ttl_start: 9,
     local_repair: LocalRepair::Off,
-    rescue: false,
+    reroute_queued: false,
     ..AodvConfig::STANDARD
 };
 const EPLN: AodvConfig = AodvConfig { epln: true, ..QUIET };
@@ -90,7 +90,7 @@ fn each_option_alone() {
     assert_eq!(run(AodvConfig { elfn: true, ..QUIET }), [PacketDisposition::Lost]);
     // Under repair it is buffered.
     let near = LocalRepair::NearDestination { max_hops: 9, add_ttl: 2 };
-    let repairs = AodvConfig { rescue: true, local_repair: near, ..EPLN };
+    let repairs = AodvConfig { reroute_queued: true, local_repair: near, ..EPLN };
     assert_eq!(run(repairs), [PacketDisposition::Salvaged, PacketDisposition::Lost]);
 }
 

@@ -65,13 +65,13 @@ fn dense_run() -> impl Strategy<Value = TestRun> {
 fn standard() -> impl Strategy<Value = AodvConfig> {
     let flags = any::<[bool; 6]>();
     (flags, prop_oneof![Just(64usize), Just(3), Just(0)]).prop_map(|(flags, buffer_packets)| {
-        let [hello, ack_replies, destination_only, gratuitous, repair, rescue] = flags;
+        let [hello, ack_replies, destination_only, gratuitous, repair, reroute_queued] = flags;
         AodvConfig {
             hello: hello.then_some(HelloConfig::STANDARD),
             ack_replies,
             destination_only,
             gratuitous,
-            rescue,
+            reroute_queued,
             local_repair: if repair { AodvConfig::STANDARD.local_repair } else { LocalRepair::Off },
             buffer_packets,
             ..AodvConfig::STANDARD

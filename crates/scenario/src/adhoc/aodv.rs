@@ -75,7 +75,7 @@ table! {
     local_repair: LocalRepairMode,
     /// Reroutes the packets that are queued for an unreachable neighbour instead of dropping them.
     /// RFC 3561 leaves this open. Default true.
-    rescue: bool,
+    reroute_queued: bool,
     /// Explicit link failure notification (ELFN, yu-2004 §3.1): the source of a TCP data segment
     /// that a link could not deliver is notified. The aid `"elfn"` defines the sender's reaction.
     /// Default false.

@@ -32,7 +32,7 @@ table! {
     /// Trigger of the next request for an unresolved address: a time since the previous request
     /// (RFC 1122 §2.3.2.1), or `"next-packet"`, the next packet for the same neighbour, as in
     /// ns-2.35. Default 1 s.
-    again: ArpRetryRule,
+    retry: ArpRetryRule,
     /// Lifetime of a resolved address since its node was last heard, or `"forever"` (RFC 1122
     /// §2.3.2.1 requires a timeout and leaves its length open). Default 20 min.
     lifetime: Lifetime,

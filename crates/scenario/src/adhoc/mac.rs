@@ -62,10 +62,10 @@ table! {
     /// The backoff is drawn from 0 to CW inclusive (IEEE 802.11-1999 §9.2.4); false: from 0 to
     /// CW − 1, as in ns-2.35. Default true.
     backoff_includes_cw: bool,
-    /// A frame that finds the medium idle for a DIFS is sent without backoff (IEEE 802.11-1999
-    /// §9.2.5.1); false: every frame is preceded by a DIFS and a backoff, as in ns-2.35.
-    /// Default true.
-    first_at_once: bool,
+    /// A DIFS and a backoff precede the first attempt of every frame, as in ns-2.35; false: a frame
+    /// that finds the medium idle for a DIFS is sent without backoff (IEEE 802.11-1999 §9.2.5.1).
+    /// Default false.
+    backoff_before_first: bool,
     /// A CTS is suppressed whenever the medium is busy for any reason, as in ns-2.35; false: only
     /// the NAV suppresses it (IEEE 802.11-1999 §9.2.5.7). Default false.
     cts_needs_idle: bool,

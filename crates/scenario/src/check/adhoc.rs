@@ -458,8 +458,8 @@ fn check_arp(arp: &Arp) -> CheckResult {
     let key = |name: &str| format!("network.arp.{name}");
     require_range(key("hold"), "the number of packets", arp.hold as u64, 1, 1000)?;
     require_range(key("requests"), "the number of requests", arp.requests.into(), 1, 1000)?;
-    if let ArpRetryRule::After(time) = arp.again {
-        require_positive(key("again"), time)?;
+    if let ArpRetryRule::After(time) = arp.retry {
+        require_positive(key("retry"), time)?;
     }
     match arp.lifetime {
         Lifetime::Limited(time) => require_positive(key("lifetime"), time),

@@ -28,12 +28,12 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
         Application::Cbr(cbr) => {
             require_positive(format!("{key}.application.cbr.every"), cbr.every)?;
             require(
-                (0.0..1.0).contains(&cbr.spread),
-                format!("{key}.application.cbr.spread"),
+                (0.0..1.0).contains(&cbr.jitter),
+                format!("{key}.application.cbr.jitter"),
                 || {
                     format!(
-                        "a spread of {}\nspreads are fractions of the interval, from 0 to below 1",
-                        cbr.spread
+                        "a jitter of {}\njitter is a fraction of the interval, from 0 to below 1",
+                        cbr.jitter
                     )
                 },
             )?;

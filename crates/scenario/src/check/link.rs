@@ -26,7 +26,7 @@ pub(super) fn check_override(key: &str, change: &LinkOverride) -> CheckResult {
 fn reject_adhoc_keys(key: &str, queue: &Queue) -> CheckResult {
     for (name, written) in [
         ("priority", queue.priority.is_some()),
-        ("last_place", queue.last_place.is_some()),
+        ("count_arriving", queue.count_arriving.is_some()),
         ("sorted", queue.sorted.is_some()),
         ("discards_repeated", queue.discards_repeated.is_some()),
     ] {

@@ -55,7 +55,7 @@ fn compat_is_short_for_its_keys() {
         undone.compat = standard.compat;
         // An absent default equals the written default.
         undone.queue.priority = undone.queue.priority.filter(|p| *p != Priority::None);
-        undone.queue.last_place = undone.queue.last_place.filter(|last| !last);
+        undone.queue.count_arriving = undone.queue.count_arriving.filter(|counts| *counts);
         assert_eq!(undone, standard);
     }
 }

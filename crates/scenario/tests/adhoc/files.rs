@@ -202,7 +202,7 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
         (Just("network.queue.priority"), word(&["none", "routing-first", "classes"])),
         (Just("network.queue.ecn_threshold"), word(&["1", "20"])),
         (Just("network.queue.discipline"), word(&["red", "codel"])),
-        (Just("network.arp"), word(&["true", "false", r#"{ hold = 1, again = "next-packet" }"#])),
+        (Just("network.arp"), word(&["true", "false", r#"{ hold = 1, retry = "next-packet" }"#])),
         (
             Just("network.routing"),
             word(&[

@@ -300,8 +300,8 @@ mod test {
 
     /// ns-2's cbr_traffic.cc with `random_ 1`: each interval is uniform in 0.5 to 1.5 times the mean.
     #[test]
-    fn gaps_are_spread_around_their_mean() {
-        let cbr = Cbr { every: Time::from_millis(250), size: Size(100), spread: 0.5 };
+    fn jittered_gaps_are_uniform_around_their_mean() {
+        let cbr = Cbr { every: Time::from_millis(250), size: Size(100), jitter: 0.5 };
         let mut flow = flow(Application::Cbr(cbr), Transport::Udp);
         let mut now = secs(2);
         let (mut least, mut most) = (Duration::MAX, Duration::ZERO);
@@ -328,7 +328,7 @@ mod test {
 
     fn constant() -> ActiveFlow {
         let every = Time::from_millis(250);
-        flow(Application::Cbr(Cbr { every, size: Size(100), spread: 0.0 }), Transport::Udp)
+        flow(Application::Cbr(Cbr { every, size: Size(100), jitter: 0.0 }), Transport::Udp)
     }
 
     fn write(flow: &mut ActiveFlow, times: usize) {

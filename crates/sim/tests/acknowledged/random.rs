@@ -23,11 +23,11 @@ pub fn scenario() -> impl Strategy<Value = (String, u64)> {
             vec(flow(hops), 1..5),
             any::<u64>(),
         );
-        parts.prop_map(move |(link, spread, overrides, parallel, faults, flows, seed)| {
+        parts.prop_map(move |(link, multipath, overrides, parallel, faults, flows, seed)| {
             let tables = [overrides.concat(), parallel.concat(), faults.concat(), flows.concat()];
             let text = format!(
                 "name = \"random\"\nduration = \"{DURATION} s\"\n[network]\nkind = \"path\"\n\
-                 hops = {hops}\nspread = \"{spread}\"\n[network.link]\n{link}\n{}",
+                 hops = {hops}\nmultipath = \"{multipath}\"\n[network.link]\n{link}\n{}",
                 tables.concat()
             );
             (text, seed)

@@ -119,7 +119,7 @@ fn a_link_that_does_not_keep_order_reorders() {
 
 /// Two routes between the ends: the chain of three hops, and one of two hops with another delay per
 /// hop.
-fn routes(spread: &str, delay: &str) -> driftway_scenario::Scenario {
+fn routes(multipath: &str, delay: &str) -> driftway_scenario::Scenario {
     parse(&format!(
         r#"
         name = "two routes"
@@ -127,7 +127,7 @@ fn routes(spread: &str, delay: &str) -> driftway_scenario::Scenario {
         [network]
         kind = "path"
         hops = 3
-        spread = "{spread}"
+        multipath = "{multipath}"
         link = {{ rate = "512 kbit/s", delay = "10 ms" }}
         [[network.parallel]]
         from = 0
@@ -180,11 +180,11 @@ fn routes_are_used_at_random() {
 
 #[test]
 fn routes_of_unequal_delay_reorder_without_loss() {
-    for spread in ["round-robin", "random"] {
-        let result = run(&routes(spread, "80 ms"), 1);
+    for multipath in ["round-robin", "random"] {
+        let result = run(&routes(multipath, "80 ms"), 1);
         completion(&result.flows[0]);
-        assert!(result.drops.is_empty(), "{spread}: {:?}", result.drops);
-        assert!(result.flows[0].fast_retransmits > Some(0), "{spread}: {:#?}", result.flows[0]);
+        assert!(result.drops.is_empty(), "{multipath}: {:?}", result.drops);
+        assert!(result.flows[0].fast_retransmits > Some(0), "{multipath}: {:#?}", result.flows[0]);
         assert_eq!(drops(&result, "queue-overflow"), 0);
     }
 }

@@ -100,7 +100,7 @@ pub(super) const AODV: &[Deviation] = &[
          and its timer is set to an absolute time instead of a delay.",
     ),
     key(
-        "routing.rescue",
+        "routing.reroute_queued",
         ["true", "false"],
         "Not specified: the treatment of packets queued for an unreachable neighbour; here they \
          are rerouted.",

@@ -38,8 +38,8 @@ pub(super) const DCF: &[Deviation] = &[
         "`Random::random() % cw`: [0, CW − 1].",
     ),
     key(
-        "mac.first_at_once",
-        ["true", "false"],
+        "mac.backoff_before_first",
+        ["false", "true"],
         "§9.2.5.1: a frame that finds the medium idle for a DIFS is sent at once.",
         "Defers for a DIFS and a backoff before every frame.",
     ),

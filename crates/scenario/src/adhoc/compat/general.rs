@@ -33,10 +33,10 @@ pub(super) const GENERAL: &[Deviation] = &[
                    (queue/dsr-priqueue.cc). Acknowledgments overtake data at every hop.",
     },
     Deviation {
-        key: "queue.last_place",
+        key: "queue.count_arriving",
         scope: DeviationScope::NotDsr,
-        standard: "true",
-        ns2: "false",
+        standard: "false",
+        ns2: "true",
         standard_says: "A queue of 50 packets holds 50.",
         ns2_does: "Its drop-tail queue also counts the arriving packet, and is full with 49 \
                    (queue/drop-tail.cc, queue/priqueue.cc); that of DSR is not.",
@@ -61,7 +61,7 @@ pub(super) const GENERAL: &[Deviation] = &[
         ns2_does: "One packet, which a newer one replaces (mac/arp.cc `arpresolve`).",
     },
     Deviation {
-        key: "arp.again",
+        key: "arp.retry",
         scope: DeviationScope::Arp,
         standard: r#""1 s""#,
         ns2: r#""next-packet""#,
