@@ -83,7 +83,11 @@ fn standard() -> impl Strategy<Value = AodvConfig> {
 /// duration of one in seconds.
 const REROUTE_TIME_MAX: Duration = Duration::from_secs(64 * 20);
 
-/// Runs a case to its end and three minutes beyond, or until no packet can be in flight.
+/// The time after the last packet in which every route expires and is deleted: lifetimes are at most 6 s, the delete
+/// period is 15 s.
+const ROUTES_END: Duration = Duration::from_secs(60);
+
+/// Runs a case to its end and three minutes beyond, or until no packet can be in flight; then until no route can remain.
 fn run_network(config: AodvConfig, story: &TestRun, mut check: impl FnMut(&Net)) -> Net {
     let n = story.nodes;
     let mut net = Net::new(config, n, story.seed);
@@ -113,6 +117,7 @@ fn run_network(config: AodvConfig, story: &TestRun, mut check: impl FnMut(&Net))
     if net.packets_in_flight() > 0 {
         net.run_checked(net.now + REROUTE_TIME_MAX, &mut check);
     }
+    net.run_checked(net.now + ROUTES_END, &mut check);
     net
 }
 
