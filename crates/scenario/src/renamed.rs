@@ -21,10 +21,10 @@ const RENAMED: [Renamed; 6] = [
 
 /// Hint for an old key of the table with the keys `known`; `None` if it never had this key.
 pub(crate) fn renamed_key(key: &str, known: &[&str]) -> Option<String> {
-    let is_it = |renamed: &&Renamed| {
+    let had_key = |renamed: &&Renamed| {
         renamed.old == key && known.contains(&renamed.new) && known.contains(&renamed.beside)
     };
-    let Renamed { old, new, inverted, .. } = RENAMED.iter().find(is_it)?;
+    let Renamed { old, new, inverted, .. } = RENAMED.iter().find(had_key)?;
     let values = if *inverted {
         format!(", with the inverted meaning: `{old} = true` is `{new} = false`")
     } else {
