@@ -7,7 +7,7 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
 use nix::errno::Errno;
 use nix::sys::socket::{setsockopt, sockopt::RcvBufForce};
 
-use super::nfnetlink::{ACK, Attributes, Message, Messages};
+use super::nfnetlink::{Attributes, Message, configure};
 use super::nfqueue::HOOK_LOCAL_OUT;
 
 /// A log group, by its number within the network namespace.
@@ -26,7 +26,6 @@ pub const WATCHED: LogGroup = LogGroup { number: 0xd720, copy_len: 0xffff - 4 };
 const SUBSYSTEM: u16 = 4;
 const PACKET: u16 = SUBSYSTEM << 8;
 const CONFIGURE: u16 = SUBSYSTEM << 8 | 1;
-const ANY_FAMILY: u8 = 0;
 
 const BIND: u8 = 1;
 const COPY_PACKET: u8 = 2;
@@ -80,18 +79,7 @@ impl NfLog {
         group: LogGroup,
         write: impl FnOnce(&mut Attributes<'_>),
     ) -> io::Result<()> {
-        let mut messages = Messages::default();
-        messages.add(CONFIGURE, ACK, ANY_FAMILY, group.number, write);
-        self.socket.send(messages.bytes(), 0)?;
-        let mut buffer = [0; 4096];
-        let len = self.socket.recv(&mut &mut buffer[..], 0)?;
-        let answer = Message::parse_first(&buffer[..len]).and_then(|(message, _)| message.answer());
-        match answer {
-            Some(0) => Ok(()),
-            Some(16 | 1) => Err(io::ErrorKind::AddrInUse.into()),
-            Some(number) => Err(io::Error::from_raw_os_error(number)),
-            None => Err(io::ErrorKind::InvalidData.into()),
-        }
+        configure(&self.socket, CONFIGURE, group.number, write)
     }
 
     /// The next copy; `None` if there is none.

@@ -1,6 +1,10 @@
 //! nfnetlink messages, which the netlink crates do not support: the part common to nf_tables and
 //! nfnetlink_queue.
 
+use std::io;
+
+use netlink_sys::Socket;
+
 /// Lengths of `struct nlmsghdr` and `struct nfgenmsg`.
 const HEADER: usize = 16;
 const GENERIC: usize = 4;
@@ -141,6 +145,33 @@ pub fn attributes<'a>(mut rest: &'a [u8]) -> impl Iterator<Item = (u16, &'a [u8]
         rest = rest.get(len.next_multiple_of(4)..).unwrap_or(&[]);
         Some((kind, value))
     })
+}
+
+/// Any family of addresses.
+pub const ANY_FAMILY: u8 = 0;
+
+/// Configures a packet queue or a log group, by its number, and waits for the kernel's answer.
+///
+/// # Errors
+/// `AddrInUse`: it belongs to another process (EBUSY, EPERM). Otherwise any error of the kernel.
+pub fn configure(
+    socket: &Socket,
+    kind: u16,
+    number: u16,
+    write: impl FnOnce(&mut Attributes<'_>),
+) -> io::Result<()> {
+    let mut messages = Messages::default();
+    messages.add(kind, ACK, ANY_FAMILY, number, write);
+    socket.send(messages.bytes(), 0)?;
+    let mut buffer = [0; 4096];
+    let len = socket.recv(&mut &mut buffer[..], 0)?;
+    let answer = Message::parse_first(&buffer[..len]).and_then(|(message, _)| message.answer());
+    match answer {
+        Some(0) => Ok(()),
+        Some(16 | 1) => Err(io::ErrorKind::AddrInUse.into()),
+        Some(number) => Err(io::Error::from_raw_os_error(number)),
+        None => Err(io::ErrorKind::InvalidData.into()),
+    }
 }
 
 #[cfg(test)]

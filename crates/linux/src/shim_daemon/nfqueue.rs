@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
 use nix::sys::socket::{setsockopt, sockopt::RcvBufForce};
 
-use super::nfnetlink::{ACK, Attributes, Message, Messages};
+use super::nfnetlink::{ANY_FAMILY, Attributes, Message, Messages, configure};
 
 /// Queue number within the network namespace.
 pub const QUEUE_NUMBER: u16 = 0xd71f;
@@ -20,7 +20,6 @@ const PACKET: u16 = SUBSYSTEM << 8;
 const VERDICT: u16 = SUBSYSTEM << 8 | 1;
 const CONFIGURE: u16 = SUBSYSTEM << 8 | 2;
 const VERDICT_BATCH: u16 = SUBSYSTEM << 8 | 3;
-const ANY_FAMILY: u8 = 0;
 
 const BIND: u8 = 1;
 const COPY_PACKET: u8 = 2;
@@ -111,19 +110,7 @@ impl NfQueue {
     }
 
     fn configure(&self, write: impl FnOnce(&mut Attributes<'_>)) -> io::Result<()> {
-        let mut messages = Messages::default();
-        messages.add(CONFIGURE, ACK, ANY_FAMILY, QUEUE_NUMBER, write);
-        self.socket.send(messages.bytes(), 0)?;
-        let mut buffer = [0; 4096];
-        let len = self.socket.recv(&mut &mut buffer[..], 0)?;
-        let answer = Message::parse_first(&buffer[..len]).and_then(|(message, _)| message.answer());
-        match answer {
-            Some(0) => Ok(()),
-            // EBUSY, EPERM: the queue belongs to its first owner.
-            Some(16 | 1) => Err(io::ErrorKind::AddrInUse.into()),
-            Some(number) => Err(io::Error::from_raw_os_error(number)),
-            None => Err(io::ErrorKind::InvalidData.into()),
-        }
+        configure(&self.socket, CONFIGURE, QUEUE_NUMBER, write)
     }
 
     /// The next queued packet; `None` if there is none.

@@ -8,7 +8,7 @@ use std::thread;
 use driftway_base::{Duration, Instant};
 use driftway_linux::{KernelTimer, Namespace, RealClock, ShimSettings, kernel_tcp};
 
-use crate::pair::{DEVICE, HERE, THERE};
+use crate::pair::{DEVICE, HERE, THERE, join};
 use crate::shim_daemon::{millis, secs};
 use crate::shimmed::{RunningShim, Transfer, Until};
 use crate::wired;
@@ -32,7 +32,7 @@ impl Bridged {
         bridge.run(|| wired::bridge("bridge0"))??;
         for (namespace, port, address) in [(&near, "port0", HERE), (&far, "port1", THERE)] {
             bridge.run(|| {
-                wired::veth(port, namespace, DEVICE)?;
+                join(port, namespace)?;
                 wired::raise(port, Some("bridge0"))
             })??;
             namespace.run(|| {

@@ -57,8 +57,13 @@ pub fn pair(offload: bool) -> io::Result<[Namespace; 2]> {
 
 /// Joins the calling thread's namespace, by a device of this name, to [`DEVICE`] of another.
 pub fn join(name: &str, far: &Namespace) -> io::Result<()> {
+    veth(name, far, DEVICE)
+}
+
+/// A veth pair from here to another namespace.
+pub fn veth(name: &str, far: &Namespace, far_name: &str) -> io::Result<()> {
     let mut peer = LinkMessage::default();
-    peer.attributes.push(LinkAttribute::IfName(DEVICE.into()));
+    peer.attributes.push(LinkAttribute::IfName(far_name.into()));
     peer.attributes.push(LinkAttribute::NetNsFd(far.as_fd().as_raw_fd()));
     let mut link = LinkMessage::default();
     link.attributes.push(LinkAttribute::IfName(name.into()));

@@ -4,15 +4,12 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
-use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
 use driftway_linux::Namespace;
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
-use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
-};
+use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
@@ -23,7 +20,7 @@ use nix::net::if_::if_nametoindex;
 use nix::unistd::{Uid, setfsuid};
 use socket2::{Domain, SockRef, Socket, Type};
 
-use crate::pair::netlink_request;
+use crate::pair::{netlink_request, veth};
 
 pub const MAIN: u8 = 254;
 
@@ -39,20 +36,6 @@ pub fn cable(ends: [(&Namespace, &str, Ipv4Addr); 2]) -> io::Result<()> {
         })??;
     }
     Ok(())
-}
-
-/// A veth pair from here to another namespace.
-pub fn veth(name: &str, far: &Namespace, far_name: &str) -> io::Result<()> {
-    let mut peer = LinkMessage::default();
-    peer.attributes.push(LinkAttribute::IfName(far_name.into()));
-    peer.attributes.push(LinkAttribute::NetNsFd(far.as_fd().as_raw_fd()));
-    let mut link = LinkMessage::default();
-    link.attributes.push(LinkAttribute::IfName(name.into()));
-    link.attributes.push(LinkAttribute::LinkInfo(vec![
-        LinkInfo::Kind(InfoKind::Veth),
-        LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
-    ]));
-    netlink_request(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)
 }
 
 /// Brings an interface up, as a port of a bridge if one is named.
