@@ -144,6 +144,9 @@ counts! {
     /// Segments passed without being stored, because of a memory limit, or since they have passed by
     /// unseen.
     not_stored,
+    /// Times at which segments were stored that the local TCP had not sent: the interface had refused
+    /// them, but a copy was seen.
+    not_sent,
     /// Flows tracked.
     flows,
     /// Flows given up because the shim lost track of their sequence numbers.

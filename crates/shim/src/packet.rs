@@ -92,7 +92,7 @@ pub struct Segment {
 
 impl Segment {
     /// Sequence numbers that the segment occupies.
-    pub(crate) fn range(&self) -> SeqRange {
+    pub fn range(&self) -> SeqRange {
         SegmentRange::new(self.seq, self.flags, self.payload_len).all()
     }
     pub(crate) fn has_flags(&self, flags: TcpFlags) -> bool {

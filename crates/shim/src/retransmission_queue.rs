@@ -190,6 +190,25 @@ impl RetransmissionQueue {
         self.originals.push_back(original);
     }
 
+    /// Removes the data from `snd_nxt` on, and the packet that it cuts. Returns whether there were any.
+    pub fn truncate(&mut self, snd_nxt: Seq, pool: &mut BufferPool) -> bool {
+        if snd_nxt.before(self.una) || snd_nxt.at_or_after(self.max) {
+            return false;
+        }
+        while self.originals.back().is_some_and(|last| last.range.end.after(snd_nxt)) {
+            self.discard_packet(self.originals.len() - 1, pool);
+            let Some(last) = self.originals.back_mut() else { break };
+            if last.range.start.before(snd_nxt) {
+                last.range.end = snd_nxt;
+            } else {
+                self.originals.pop_back();
+                self.without_packet = self.without_packet.saturating_sub(1);
+            }
+        }
+        self.max = snd_nxt;
+        true
+    }
+
     /// Discards the packet of an original.
     fn discard_packet(&mut self, index: usize, pool: &mut BufferPool) {
         let Some(original) = self.originals.get_mut(index) else { return };
@@ -508,6 +527,20 @@ mod test {
         flight.on_ack(start + 400, &mut pool);
         assert!(flight.is_empty() && flight.stored_bytes == 0 && pool.used_and_reserved().0 == 0);
         assert_eq!(flight.counts, StateCounts::default());
+    }
+
+    #[test]
+    fn what_was_not_sent_is_removed() {
+        let (mut flight, mut pool) = flight();
+        let start = flight.una;
+        assert!(!flight.truncate(start + 400, &mut pool) && !flight.truncate(start - 1, &mut pool));
+        // The packet of the third segment has more than was sent.
+        assert!(flight.truncate(start + 250, &mut pool));
+        assert_eq!((flight.max, flight.stored_until()), (start + 250, start + 200));
+        assert_eq!((pool.used_and_reserved().0, flight.in_flight()), (2 * 512, 200));
+        assert!(flight.truncate(start, &mut pool) && flight.is_empty());
+        assert_eq!((pool.used_and_reserved().0, flight.counts), (0, StateCounts::default()));
+        assert_eq!((flight.without_packet, flight.stored_bytes), (0, 0));
     }
 
     #[test]

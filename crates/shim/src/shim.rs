@@ -51,7 +51,8 @@ impl fmt::Debug for AidFactory {
 /// [`on_passed_by`](Self::on_passed_by), [`on_copies_lost`](Self::on_copies_lost),
 /// [`on_watched`](Self::on_watched),
 /// [`on_signal`](Self::on_signal), [`on_timeout`](Self::on_timeout),
-/// [`on_carrier_sent`](Self::on_carrier_sent), [`on_carrier_missing`](Self::on_carrier_missing).
+/// [`on_snd_nxt`](Self::on_snd_nxt), [`on_carrier_sent`](Self::on_carrier_sent),
+/// [`on_carrier_missing`](Self::on_carrier_missing).
 /// *Commands*: [`shut_down`](Self::shut_down). *Polls*: [`poll`](Self::poll),
 /// [`solicit_ack`](Self::solicit_ack), [`poll_flow_to_intercept`](Self::poll_flow_to_intercept),
 /// [`poll_flow_to_watch`](Self::poll_flow_to_watch).
@@ -424,6 +425,22 @@ impl Shim {
         match self.table.find(flow).and_then(|index| self.table.get(index)) {
             Some(TableEntry::Flow(flow)) => flow.withholds_acks(),
             Some(TableEntry::Handshake(_)) | None => false,
+        }
+    }
+
+    /// Reports SND.NXT of the local TCP, the sequence number of a bare acknowledgment that it has sent
+    /// after everything that the shim has seen of the flow.
+    ///
+    /// TCP does not count as sent what the interface refuses (on Linux: its queue is full, or the link
+    /// is failing), although there may be a copy. If that reached the peer, the local TCP would reject
+    /// every later acknowledgment (RFC 9293 §3.10.7.4), so it is forgotten.
+    pub fn on_snd_nxt(&mut self, now: Instant, flow: FlowKey, snd_nxt: Seq) {
+        let Some(index) = self.table.find(flow) else { return };
+        let (table, mut cx) = self.context(now);
+        if let Some(TableEntry::Flow(flow)) = table.get_mut(index)
+            && flow.on_snd_nxt(&mut cx, snd_nxt)
+        {
+            self.mark_changed(now, index, None);
         }
     }
 

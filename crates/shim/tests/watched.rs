@@ -4,7 +4,7 @@ mod common;
 
 use common::timeline::*;
 use driftway_aid::registry;
-use driftway_base::{FlowKey, Instant, Signal, SignalKind};
+use driftway_base::{FlowKey, Instant, Seq, Signal, SignalKind};
 use driftway_shim::{Config, FlowState, PacketAction, Shim};
 use driftway_wire::UnreachableCode;
 
@@ -107,6 +107,36 @@ fn an_outage_is_survived_with_what_was_copied() {
     let packets = after(true);
     assert!(packets.iter().any(|packet| packet.contains("3001+1000")), "{packets:?}");
     assert_eq!(packets, after(false));
+}
+
+/// The interface has refused it, so that the local TCP would reject an acknowledgment of it. It sends
+/// it again, as a part of other segments.
+#[test]
+fn a_copy_of_what_the_local_tcp_has_not_sent_is_forgotten() {
+    let mut line = quiet();
+    line.at(200);
+    (0..3).for_each(|n| sends_copy(&mut line, nth_segment(n)));
+    line.at(250);
+    line.cut(0);
+    assert_eq!(line.shim.poll_flow_to_intercept(), Some(FLOW));
+    // A carrier acknowledgment shows it: the third segment, and a part of the second.
+    line.shim.on_snd_nxt(line.now, FLOW, Seq(1501));
+    assert_eq!((line.status().outstanding, line.counts().not_sent), (1500, 1));
+    line.shim.on_snd_nxt(line.now, FLOW, Seq(1501));
+    assert_eq!(line.counts().not_sent, 1);
+    line.at(300);
+    line.stores(data(1501, 1000));
+    line.at(1000);
+    let probes = line.taken();
+    line.peer(ack(1001, 900));
+    line.at(1500);
+    let sent = [probes, line.taken()].concat();
+    assert!(sent.iter().any(|packet| packet.contains("net 1+1000")), "{sent:?}");
+    assert!(sent.iter().any(|packet| packet.contains("net 1501+1000")), "{sent:?}");
+    let others = sent.iter().filter(|packet| {
+        packet.contains("net ") && !packet.contains("net 1+1000") && !packet.contains("1501+1000")
+    });
+    assert_eq!(others.count(), 0, "{sent:?}");
 }
 
 /// The acknowledgment of a retransmission comes a round trip later, and is edited.

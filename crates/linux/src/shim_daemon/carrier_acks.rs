@@ -137,11 +137,14 @@ impl CarrierAcks {
             return None;
         }
         self.full_flows -= usize::from(waiting.len() == PENDING_MAX);
-        let pending = waiting.pop_front();
+        let mut pending = waiting.pop_front();
         if waiting.is_empty() {
             self.pending.remove(&flow);
         }
         let (seq, ack) = (segment.seq, segment.ack);
+        if let Some(pending) = &mut pending {
+            self.remove_unsent(pending, seq);
+        }
         let is_duplicate = last_ack_and_window(flow) == Some((ack, segment.window));
         let id = identification(packet).unwrap_or_default();
         let loaded = pending.map(|pending| CarrierAck {
@@ -158,6 +161,20 @@ impl CarrierAcks {
             None => self.in_transit.push(loaded),
         }
         Some(TAG | index as u32)
+    }
+
+    /// Makes a pending packet a route query if the local TCP has not sent all of its data, since its
+    /// SND.NXT shows less ([`driftway_shim::Shim::on_snd_nxt`]).
+    fn remove_unsent(&mut self, pending: &mut PendingPacket, snd_nxt: Seq) {
+        let is_unsent = |packet: &mut Vec<u8>| {
+            let range = parse_headers(packet).map(|segment| segment.range());
+            range.is_some_and(|range| !range.is_empty() && range.end.after(snd_nxt))
+        };
+        if let Some(packet) = pending.packet.take_if(is_unsent) {
+            self.spare.push(packet);
+            self.packets.remove(&pending.number);
+            pending.number = 0;
+        }
     }
 
     /// Processes a packet with this priority at the postrouting hook. `withholds` returns whether
@@ -455,6 +472,26 @@ mod test {
         assert_eq!((segment.seq, segment.ack, segment.payload.len), (Seq(1000), Seq(4), 33));
     }
 
+    /// The peer would acknowledge what the local TCP has not sent.
+    #[test]
+    fn what_the_local_tcp_has_not_sent_does_not_leave() {
+        let mut carriers = CarrierAcks::default();
+        let carrier = packet(FLOW, 1032, 0, Ecn::NotEct, 64);
+        let stored = packet(FLOW, 1000, 33, Ecn::NotEct, 64);
+        carriers.enqueue(ms(0), FLOW, Some(&stored));
+        let tag = carriers.on_local_out(&carrier, 3, said).unwrap();
+        assert_eq!(
+            carriers.on_postrouting(&carrier, tag, latest),
+            ExitAction::RouteObserved(FLOW, None)
+        );
+        assert!(carriers.is_empty() && carriers.next_timeout().is_none());
+        // An acknowledgment of the shim is no data.
+        carriers.enqueue(ms(0), FLOW, Some(&packet(FLOW, 1033, 0, Ecn::NotEct, 64)));
+        let tag = carriers.on_local_out(&carrier, 3, said).unwrap();
+        let left = carriers.on_postrouting(&carrier, tag, latest);
+        assert!(matches!(left, ExitAction::Substitute(..)), "{left:?}");
+    }
+
     /// Its slot has been reused.
     #[test]
     fn a_late_carrier_ack_is_ignored() {
@@ -472,7 +509,7 @@ mod test {
     fn buffers_are_reused() {
         let mut carriers = CarrierAcks::default();
         let (stored, carrier) =
-            (packet(FLOW, 1, 9, Ecn::NotEct, 64), packet(FLOW, 9, 0, Ecn::NotEct, 64));
+            (packet(FLOW, 1, 9, Ecn::NotEct, 64), packet(FLOW, 10, 0, Ecn::NotEct, 64));
         for _ in 0..100 {
             carriers.enqueue(ms(0), FLOW, Some(&stored));
             let tag = carriers.on_local_out(&carrier, 0, said).unwrap();
@@ -488,15 +525,15 @@ mod test {
     fn an_expired_packet_removes_its_whole_flow() {
         let mut carriers = CarrierAcks::default();
         carriers.enqueue(ms(0), FLOW, None);
-        let tag = carriers.on_local_out(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0, said).unwrap();
+        let tag = carriers.on_local_out(&packet(FLOW, 2, 0, Ecn::NotEct, 64), 0, said).unwrap();
         assert_eq!(
-            carriers.on_postrouting(&packet(FLOW, 1, 0, Ecn::NotEct, 64), tag, latest),
+            carriers.on_postrouting(&packet(FLOW, 2, 0, Ecn::NotEct, 64), tag, latest),
             ExitAction::RouteObserved(FLOW, None)
         );
         let stored = packet(FLOW, 1, 1, Ecn::NotEct, 64);
         carriers.enqueue(ms(10), FLOW, Some(&stored));
         carriers.enqueue(ms(20), FLOW, None);
-        carriers.on_local_out(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0, said).unwrap();
+        carriers.on_local_out(&packet(FLOW, 2, 0, Ecn::NotEct, 64), 0, said).unwrap();
         assert_eq!(carriers.next_timeout(), Some(ms(10) + CARRIER_TIMEOUT));
         assert_eq!(carriers.expire(ms(209)), []);
         assert_eq!(carriers.expire(ms(210)), [(FLOW, true)]);
@@ -506,7 +543,7 @@ mod test {
         // Route queries are cancelled by the route monitor.
         carriers.enqueue(ms(500), FLOW, None);
         carriers.enqueue(ms(500), FLOW, None);
-        carriers.on_local_out(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0, said).unwrap();
+        carriers.on_local_out(&packet(FLOW, 2, 0, Ecn::NotEct, 64), 0, said).unwrap();
         assert_eq!((carriers.next_timeout(), carriers.expire(ms(900))), (None, vec![]));
         carriers.cancel_route_queries(FLOW);
         assert!(carriers.is_empty());

@@ -486,6 +486,9 @@ impl ShimDaemon {
         let packet = self.queue.bytes(waiting);
         let said = |flow| self.shim.last_ack_and_window(flow);
         if let Some(tag) = self.carrier_acks.on_local_out(packet, waiting.priority, said) {
+            if let Some(carrier) = parse_headers(packet) {
+                self.shim.on_snd_nxt(self.clock.now(), carrier.flow, carrier.seq);
+            }
             set_identification(packet, CARRIER_ID);
             return self.queue.accept_modified_with_priority(waiting, tag);
         }

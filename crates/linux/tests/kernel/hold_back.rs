@@ -7,6 +7,7 @@ use std::thread;
 
 use driftway_base::{Duration, Instant};
 use driftway_linux::{KernelTimer, Namespace, RealClock, ShimSettings, kernel_tcp};
+use netlink_packet_route::route::RouteMetric;
 
 use crate::pair::{DEVICE, HERE, THERE, join};
 use crate::shim_daemon::{millis, secs};
@@ -43,7 +44,8 @@ impl Bridged {
         bridge.run(|| wired::shape("port1", 1_250_000, 200_000))??;
         far.set_sysctl("net/ipv4/tcp_rmem", "4096 131072 131072")?;
         if quick {
-            far.run(|| wired::quick_acks(HERE, DEVICE))??;
+            // It acknowledges each segment at once.
+            far.run(|| wired::metrics(HERE, DEVICE, vec![RouteMetric::QuickAck(1)]))??;
         }
         Ok(Self { near, far, _bridge: bridge })
     }

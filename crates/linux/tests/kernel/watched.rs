@@ -1,15 +1,18 @@
 //! Flows with which nothing is wrong: their packets pass, and the shim gets copies.
 
-use std::net::SocketAddrV4;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddrV4, TcpStream};
 use std::thread;
 
 use driftway_base::{Duration, Instant};
-use driftway_linux::{PathEnd, RealClock, ShimSettings, ShimSnapshot};
+use driftway_linux::{Namespace, PathEnd, RealClock, ShimSettings, ShimSnapshot};
+use netlink_packet_route::route::RouteMetric;
 
 use crate::emulate::scenario;
-use crate::pair::{DEVICE, THERE, pair};
+use crate::pair::{DEVICE, HERE, THERE, pair};
 use crate::shim_daemon::{cut, millis, secs};
 use crate::shimmed::{RunningPath, RunningShim, Transfer, Until};
+use crate::streams::{PATIENCE, connect, eventually, listen, nap, socket};
 use crate::wired;
 
 tests![
@@ -17,6 +20,7 @@ tests![
     large_packets_are_not_intercepted,
     a_reported_outage_of_a_watched_flow,
     a_silent_outage_of_a_watched_flow,
+    what_the_interface_has_refused,
 ];
 
 /// Packets that are intercepted at the start, and while the shim looks at a route.
@@ -103,4 +107,49 @@ fn outage(signal: &str) {
     assert!(stood.counts.intercepted < before.intercepted + FEW, "{before:?} {stood:?}");
     assert!(stood.counts.watched > before.watched + 1000, "{before:?} {stood:?}");
     path.running.stop().unwrap();
+}
+
+/// `RTAX_RTO_MIN` (linux/rtnetlink.h).
+const RTO_MIN: u32 = 13;
+
+/// The shim has a copy, but TCP counts it as not sent. If it reached the peer, TCP would reject the
+/// acknowledgment, and all later ones.
+fn what_the_interface_has_refused() {
+    let [near, far] = [(); 2].map(|()| Namespace::new().unwrap());
+    wired::cable([(&near, "far", HERE), (&far, "near", THERE)]).unwrap();
+    // TCP tries again when the link is back (ms; the lock makes it a lower bound).
+    let metrics = vec![RouteMetric::Lock(1 << RTO_MIN), RouteMetric::RtoMin(3000)];
+    near.run(|| wired::metrics(THERE, "far", metrics)).unwrap().unwrap();
+    let shim = RunningShim::start(&near, &ShimSettings::default());
+    let listener = listen(&far, (THERE, 7000));
+    let [here, there] = connect(socket(&near), &listener, (THERE, 7000));
+    let pass = |mut from: &TcpStream, mut to: &TcpStream, bytes| {
+        from.write_all(&vec![7; bytes]).unwrap();
+        to.read_exact(&mut vec![0; bytes]).unwrap();
+    };
+    eventually("the connection is watched", || {
+        nap(300);
+        let before = shim.snapshot().counts.intercepted;
+        pass(&here, &there, 100);
+        nap(100);
+        let counts = shim.snapshot().counts;
+        counts.watched > 0 && counts.intercepted == before
+    });
+    near.run(|| wired::refuse("far")).unwrap().unwrap();
+    (&here).write_all(&[7; 30_000]).unwrap();
+    far.run(|| wired::plug("near", false)).unwrap().unwrap();
+    near.run(|| wired::release("far")).unwrap().unwrap();
+    eventually("the shim knows", || shim.snapshot().counts.outages > 0);
+    far.run(|| wired::plug("near", true)).unwrap().unwrap();
+    there.set_read_timeout(Some(std::time::Duration::from_secs(1))).unwrap();
+    let early = (&there).read(&mut [0]).map_err(|error| error.kind());
+    assert_eq!(early, Err(ErrorKind::WouldBlock), "TCP has not sent it");
+    there.set_read_timeout(Some(PATIENCE)).unwrap();
+    (&there).read_exact(&mut [0; 30_000]).unwrap();
+    pass(&there, &here, 100);
+    pass(&here, &there, 5000);
+    eventually("all is acknowledged", || shim.snapshot().flows[0].outstanding == 0);
+    let counts = shim.stop().counts;
+    assert_eq!((counts.outages, counts.survived), (1, 1), "{counts:?}");
+    assert!(counts.not_sent > 0, "{counts:?}");
 }

@@ -138,8 +138,8 @@ pub fn unroute((network, prefix): (Ipv4Addr, u8)) -> io::Result<()> {
     netlink_request(RouteNetlinkMessage::DelRoute(message), 0)
 }
 
-/// Makes the kernel acknowledge each segment from a host at once, until the interface goes down.
-pub fn quick_acks(from: Ipv4Addr, interface: &str) -> io::Result<()> {
+/// Sets metrics for connections to a neighbour, until the interface goes down.
+pub fn metrics(to: Ipv4Addr, interface: &str, metrics: Vec<RouteMetric>) -> io::Result<()> {
     let mut message = RouteMessage::default();
     message.header.address_family = AddressFamily::Inet;
     message.header.table = MAIN;
@@ -148,9 +148,9 @@ pub fn quick_acks(from: Ipv4Addr, interface: &str) -> io::Result<()> {
     message.header.scope = RouteScope::Link;
     message.header.destination_prefix_length = 32;
     message.attributes = vec![
-        RouteAttribute::Destination(RouteAddress::Inet(from)),
+        RouteAttribute::Destination(RouteAddress::Inet(to)),
         RouteAttribute::Oif(if_nametoindex(interface)?),
-        RouteAttribute::Metrics(vec![RouteMetric::QuickAck(1)]),
+        RouteAttribute::Metrics(metrics),
     ];
     netlink_request(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
 }
@@ -192,11 +192,30 @@ pub fn shape(name: &str, rate: u32, queue: u32) -> io::Result<()> {
         options.extend(kind.to_ne_bytes());
         options.extend(value);
     }
+    let message = queue_discipline(name, "tbf", options)?;
+    netlink_request(RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_EXCL)
+}
+
+/// Has an interface refuse all packets: its queue has room for none.
+pub fn refuse(name: &str) -> io::Result<()> {
+    // `struct tc_fifo_qopt`: the limit.
+    let message = queue_discipline(name, "pfifo", vec![0; 4])?;
+    netlink_request(RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_EXCL)
+}
+
+/// Ends what [`shape`] or [`refuse`] has begun.
+pub fn release(name: &str) -> io::Result<()> {
     let mut message = TcMessage::with_index(if_nametoindex(name)? as i32);
     message.header.parent = TcHandle::ROOT;
-    message.attributes.push(TcAttribute::Kind("tbf".into()));
+    netlink_request(RouteNetlinkMessage::DelQueueDiscipline(message), 0)
+}
+
+fn queue_discipline(name: &str, kind: &str, options: Vec<u8>) -> io::Result<TcMessage> {
+    let mut message = TcMessage::with_index(if_nametoindex(name)? as i32);
+    message.header.parent = TcHandle::ROOT;
+    message.attributes.push(TcAttribute::Kind(kind.into()));
     message.attributes.push(TcAttribute::Other(DefaultNla::new(2, options)));
-    netlink_request(RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_EXCL)
+    Ok(message)
 }
 
 /// The way in which a router drops packets.

@@ -142,6 +142,20 @@ impl Flow {
         true
     }
 
+    /// Forgets the data from SND.NXT on, which the local TCP has not sent. Returns whether there were
+    /// any.
+    pub fn on_snd_nxt(&mut self, cx: &mut Context<'_>, snd_nxt: Seq) -> bool {
+        if !self.retransmission_queue.truncate(snd_nxt, cx.pool) {
+            return false;
+        }
+        cx.counts.not_sent += 1;
+        if let State::Resuming(_, repair) = &mut self.state {
+            repair.until = repair.until.min(snd_nxt);
+        }
+        self.end_repair_when_done(cx);
+        true
+    }
+
     fn on_retransmission(
         &mut self,
         cx: &mut Context<'_>,
