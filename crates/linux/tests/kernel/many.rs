@@ -232,7 +232,9 @@ fn an_outage_of_many_connections() {
     let count = wanted as u64;
     let [before, after] = shimmed.stood.unwrap();
     let counts = before.counts;
-    assert_eq!((counts.table_full, counts.preexisting, counts.tracking_lost), (0, 0, 0));
+    assert_eq!((counts.table_full, counts.tracking_lost), (0, 0), "{counts:?}");
+    // Where the queue was full, the handshake has passed unseen.
+    assert!(counts.preexisting <= count / 100, "{counts:?}");
     assert_carried(count, &before);
     assert_eq!(after.memory.0, 0, "{after:?}");
     // The outage costs plain TCP about its own length. Where the queue was full, acknowledgments have
