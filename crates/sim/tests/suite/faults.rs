@@ -1,0 +1,6 @@
+//! Faults of a path, observed at its ends.
+
+mod cuts;
+mod flows;
+mod foreign;
+mod order;

@@ -1,0 +1,159 @@
+//! Linux's deviations from the RFCs, each by its option, beside the RFC's rule.
+
+use crate::common::test_connection::*;
+use driftway_base::{Duration, Instant};
+use driftway_tcp::growth::{AckedData, CongestionWindow, new, slow_start};
+use driftway_tcp::{Config, GrowthKind, RecoveryKind};
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+
+fn sack() -> Config {
+    Config { recovery: RecoveryKind::Sack, sack: true, ..plain() }
+}
+
+#[test]
+fn slow_start_counts_all_acknowledged_bytes() {
+    for (slow_start_by_bytes, cwnd) in [(false, 5000), (true, 7000)] {
+        let mut conn = TestConnection::in_flight(&Config { slow_start_by_bytes, ..plain() }, 4);
+        conn.receives(ack(3001));
+        assert_eq!(conn.cwnd(), cwnd);
+    }
+    // Up to ssthresh; the rest is left for congestion avoidance.
+    let acked =
+        AckedData { bytes: 3000, mss: 1000, byte_counting: true, srtt: None, cwnd_limited: true };
+    let mut window = CongestionWindow { cwnd: 9000, ssthresh: 10_000 };
+    let rest = slow_start(&mut window, acked).map(|rest| rest.bytes);
+    assert_eq!((window.cwnd, rest), (10_000, Some(2000)));
+    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+        let mut window = CongestionWindow { cwnd: 9000, ssthresh: 10_000 };
+        new(growth, &Config::default().options()).on_ack(Instant::ZERO, &mut window, acked);
+        assert!((10_001..10_300).contains(&window.cwnd), "{growth:?} {window:?}");
+    }
+}
+
+#[test]
+fn ssthresh_is_computed_from_cwnd_even_if_unused() {
+    for (ssthresh_from_cwnd, ssthresh) in [(false, 3000), (true, 5000)] {
+        let config = Config { ssthresh_from_cwnd, initial_window: 10, ..sack() };
+        let mut conn = TestConnection::established(&config);
+        conn.writes(6000);
+        conn.sends_some();
+        conn.receives(ack(1).sack(&[(1001, 4001)]));
+        assert_eq!(conn.ssthresh(), ssthresh);
+    }
+}
+
+#[test]
+fn a_timeout_in_fast_recovery_leaves_ssthresh_unchanged() {
+    // RFC 5681 §3.1: half of the window of fast recovery, which is half already.
+    for (recovery_keeps_ssthresh, ssthresh) in [(false, 2500), (true, 5000)] {
+        let config = Config { recovery_keeps_ssthresh, ..sack() };
+        let mut conn = TestConnection::in_flight(&config, 10);
+        conn.at(200);
+        conn.receives(ack(1).sack(&[(1001, 4001)]));
+        assert_eq!(
+            (conn.sends_some().first().unwrap().as_str(), conn.ssthresh()),
+            ("1..1001", 5000)
+        );
+        conn.at(1200);
+        conn.sends(["1..1001"]);
+        assert_eq!((conn.cwnd(), conn.ssthresh()), (1000, ssthresh));
+    }
+}
+
+#[test]
+fn the_minimum_bounds_the_variation_instead_of_the_sum() {
+    // RFC 6298 §2.4: 100 + 4 · 50 ms, and less with each steady round trip.
+    for (linux_rto, first, tenth) in [(false, 300, 200), (true, 300, 300)] {
+        let config = Config { linux_rto, min_rto: MS(200), timestamps: true, ..plain() };
+        let mut conn = TestConnection::established(&config);
+        assert_eq!(conn.rto(), MS(first));
+        for n in 1..30_u32 {
+            conn.writes(988);
+            conn.sends_some();
+            conn.at(RTT + 100 * u64::from(n));
+            let echo = conn.last[0].segment.options.timestamps.unwrap().value;
+            conn.receives(ack(n * 988 + 1).timestamps(5000 + 100 * n, echo));
+        }
+        assert_eq!(conn.rto(), MS(tenth));
+    }
+}
+
+#[test]
+fn the_timer_restarts_with_the_retransmission_of_the_head() {
+    // The first retransmission restarts it in any case; the second, after a SACK of later data,
+    // only with the option.
+    for (rearm_with_head, timeout) in [(false, 1200), (true, 1301)] {
+        let config = Config {
+            recovery: RecoveryKind::RackTlp,
+            sack: true,
+            prr: true,
+            rearm_with_head,
+            ..plain()
+        };
+        let mut conn = TestConnection::in_flight(&config, 10);
+        conn.writes(10_000);
+        conn.at(200);
+        conn.receives(ack(1).sack(&[(1001, 4001)]));
+        assert_eq!(conn.sends_some(), ["1..1001"]);
+        conn.at(201);
+        conn.receives(ack(1).sack(&[(1001, 10_001)]));
+        assert!(!conn.sends_some().is_empty());
+        conn.at(301);
+        conn.receives(ack(1).sack(&[(1001, 11_001)]));
+        assert_eq!(conn.sends_some()[0], "1..1001");
+        assert_eq!(
+            conn.tcp.view().retransmission_deadline.value().unwrap(),
+            Some(Instant::from_millis(timeout))
+        );
+    }
+}
+
+#[test]
+fn f_rto_is_tried_at_each_timeout_of_a_segment() {
+    for (f_rto_again, undone) in [(false, 0), (true, 1)] {
+        let config = Config { f_rto: true, f_rto_again, limited_transmit: false, ..sack() };
+        let mut conn = TestConnection::in_flight(&config, 8);
+        conn.writes(9000);
+        for ms in [1100, 3100] {
+            conn.at(ms);
+            conn.sends(["1..1001"]);
+        }
+        conn.at(3200);
+        conn.receives(ack(1001));
+        conn.sends_some();
+        conn.receives(ack(2001));
+        assert_eq!(conn.tcp.stats().responses_undone, undone);
+    }
+}
+
+#[test]
+fn an_overtaken_acknowledgment_counts() {
+    let config = Config { timestamps: true, ..sack() };
+    let report = ack(1).sack(&[(1001, 4001)]);
+    for (disordered_acks, value, refused) in [
+        (false, 5099, 1),
+        (true, 5099, 0),
+        // Older than the timeout of one second.
+        (true, 4099, 1),
+    ] {
+        let mut conn = TestConnection::in_flight(&Config { disordered_acks, ..config }, 6);
+        conn.at(200);
+        conn.receives(ack(1).timestamps(5100, 100));
+        conn.sends_some();
+        conn.receives(report.timestamps(value, 100));
+        assert_eq!(conn.tcp.stats().segments_rejected, refused);
+        assert_eq!(conn.tcp.stats().fast_retransmits, u64::from(refused == 0));
+        conn.sends_some();
+    }
+    // Not if it carries data, or changes the window or the acknowledgment number.
+    for peer in [report.carrying(10), report.window(0), report.acking(1001), report.seq(2)] {
+        let mut conn = TestConnection::in_flight(&Config { disordered_acks: true, ..config }, 6);
+        conn.at(200);
+        conn.receives(ack(1).timestamps(5100, 100));
+        conn.sends_some();
+        conn.receives(peer.timestamps(5099, 100));
+        assert_eq!(conn.tcp.stats().segments_rejected, 1);
+        conn.sends_some();
+    }
+}

@@ -1,0 +1,30 @@
+//! Tests of TCP: time lines for each rule, properties, whole transfers.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod acts;
+mod close;
+mod delayed_ack;
+mod ecn;
+mod freeze;
+mod growth;
+mod handshake;
+mod keep_alive;
+mod layers;
+mod lcd;
+mod limited_transmit;
+mod linux;
+mod nagle;
+mod options;
+mod persist;
+mod properties;
+mod prr;
+mod recovery;
+mod reset;
+mod rto;
+mod segment_timers;
+mod transfer;
+mod undo;
+mod validation;
+mod window;
