@@ -86,7 +86,8 @@ determinism: need
 	@scripts/determinism target/debug/driftway $(RELEASE)
 
 fuzz-short: need
-	cd fuzz && $(CARGO) run --release --locked --target-dir ../target/fuzz --bin try -- --seconds 12
+	$(UNIT) --no-run
+	target/debug/try --seconds 12
 
 # Coverage counters come from flags that a stable compiler takes.
 FUZZ_SECONDS ?= 600
@@ -94,8 +95,8 @@ GUIDED := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
 	-Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1
 fuzz: need
-	cd fuzz && RUSTFLAGS="$(GUIDED)" $(CARGO) build --release --locked --target-dir ../target/guided \
-		--target $$(rustc -vV | sed -n 's/^host: //p') --features guided --bin guided
+	cd fuzz/guided && RUSTFLAGS="$(GUIDED)" $(CARGO) build --release --locked \
+		--target-dir ../../target/guided --target $$(rustc -vV | sed -n 's/^host: //p')
 	@for target in decode scenario movement tcp atcp atcp-partial tcp-f elfn epln cwnd-limit carry router aodv dsr shim; do \
 		echo "fuzz: $$target for $(FUZZ_SECONDS) s"; mkdir -p target/guided/corpus/$$target; \
 		FUZZ_TARGET=$$target target/guided/*/release/guided -max_total_time=$(FUZZ_SECONDS) \

@@ -1,6 +1,6 @@
 //! Runs each target for some time, one per processor, with inputs derived from its corpus by random
-//! mutations, and prints their number. It needs no nightly compiler and is therefore part of `make test`. It
-//! does not measure coverage; `make fuzz` does.
+//! mutations, and prints their number. It needs no C++ compiler and is therefore part of `make test`. It does
+//! not measure coverage; `make fuzz` does.
 //!
 //! ```text
 //! try [--seconds N] [TARGET]...
@@ -69,6 +69,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+#[expect(clippy::disallowed_methods, reason = "measures wall-clock time only")]
 fn attempt(target: &Target, span: Duration) {
     let corpus = corpus(target.name);
     // The seeds themselves are always run.

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What is checked, from the root of the repository.
-const PLACES: [&str; 18] = [
+const PLACES: [&str; 20] = [
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "Makefile",
@@ -19,6 +19,8 @@ const PLACES: [&str; 18] = [
     "dist",
     "docs",
     "fuzz/Cargo.toml",
+    "fuzz/guided/Cargo.toml",
+    "fuzz/guided/src",
     "fuzz/src",
     "papers",
     "scenarios",
