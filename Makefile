@@ -4,7 +4,7 @@ CARGO ?= cargo
 TOOLS := target/tools
 RELEASE := target/release/driftway
 
-.PHONY: help demo papers verdicts test lint unit fault-injection kernel no-std determinism fuzz-short fuzz audit bench bench-radio field field-soak validate reference diagrams man picture need
+.PHONY: help demo papers verdicts test lint unit fault-injection kernel no-std size determinism fuzz-short fuzz audit bench bench-radio field field-soak validate reference diagrams man picture need
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
@@ -52,7 +52,7 @@ verdicts: need
 	$(RELEASE) paper westin-2003 --numbers --fresh > /dev/null
 	$(RELEASE) paper singh-iyer-2002 --numbers --fresh > /dev/null
 
-test: need lint unit no-std determinism demo verdicts fuzz-short
+test: need lint unit no-std size determinism demo verdicts fuzz-short
 	@echo "make test: all passed"
 
 lint: need
@@ -84,6 +84,11 @@ determinism: need
 	$(UNIT) --no-run
 	$(CARGO) build --release --locked -p driftway-cli
 	@scripts/determinism target/debug/driftway $(RELEASE)
+
+# What is shipped stays small.
+size: need
+	$(CARGO) build --release --locked -p driftway-cli
+	@scripts/size $(RELEASE) 20000000
 
 fuzz-short: need
 	$(UNIT) --no-run
