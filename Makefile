@@ -4,12 +4,17 @@ CARGO ?= cargo
 TOOLS := target/tools
 RELEASE := target/release/driftway
 
-.PHONY: help demo papers verdicts test lint unit fault-injection kernel no-std size determinism fuzz-short fuzz audit bench bench-radio field field-soak validate reference diagrams man picture need
+# What `make test` consists of.
+PHASES := lint unit-build unit no-std release-build size determinism demo verdicts fuzz-short
+
+.PHONY: help papers test test-all test-times $(PHASES) fault-injection kernel papers-in-full fuzz-long fuzz audit bench bench-radio field field-soak validate reference diagrams man picture need
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
 	@echo "make papers    every paper in full, to out/papers/NAME/index.html; yu-2004 takes two hours"
 	@echo "make test      all checks and tests"
+	@echo "make test-all  the same, a paper more in full, and longer with random bytes; half an hour"
+	@echo "make test-times  what each part of make test costs from a bare clone, in seconds of processor time"
 	@echo "make validate  against ns-2.35, ns-3 and theory, to out/validation/index.html; NS2=1 runs ns beside"
 	@echo "make bench     how fast it is, beside ns-2.35 where that is installed; twenty minutes"
 	@echo "make bench-radio  emulated radios: lateness, and kernels beside the simulator; as root, two minutes"
@@ -25,12 +30,13 @@ help:
 need:
 	@scripts/need
 
-demo: need
+release-build: need
 	$(CARGO) build --release --locked -p driftway-cli
+
+demo: release-build
 	@DRIFTWAY=$(RELEASE) scripts/demo out/demo
 
-papers: need
-	$(CARGO) build --release --locked -p driftway-cli
+papers: release-build
 	@status=0; for paper in papers/*/paper.toml; do \
 		name=$$(basename $$(dirname $$paper)); \
 		$(RELEASE) paper $$name --out out/papers/$$name || status=1; \
@@ -38,22 +44,27 @@ papers: need
 	done; exit $$status
 
 # The papers: a verdict or a result that is no longer the recorded one is a failure, and so is a number in their
-# texts that is not what a run gives. liu-singh-2001, yu-2004, westin-2003 and singh-iyer-2002 in part; `make papers` has all.
-verdicts: need
-	$(CARGO) build --release --locked -p driftway-cli
-	$(RELEASE) paper chandran-1998 --fresh > /dev/null
-	$(RELEASE) paper liu-singh-2001 --quick --fresh > /dev/null
-	$(RELEASE) paper yu-2004 --quick --fresh > /dev/null
-	$(RELEASE) paper westin-2003 --quick --fresh > /dev/null
-	$(RELEASE) paper singh-iyer-2002 --quick --fresh > /dev/null
-	$(RELEASE) paper chandran-1998 --numbers --fresh > /dev/null
-	$(RELEASE) paper liu-singh-2001 --numbers --fresh > /dev/null
-	$(RELEASE) paper yu-2004 --numbers --fresh > /dev/null
-	$(RELEASE) paper westin-2003 --numbers --fresh > /dev/null
-	$(RELEASE) paper singh-iyer-2002 --numbers --fresh > /dev/null
+# texts that is not what a run gives. Each in part; `make papers` has all.
+PAPERS := chandran-1998 liu-singh-2001 yu-2004 westin-2003 singh-iyer-2002
+verdicts: release-build
+	@set -e; for paper in $(PAPERS); do echo "verdicts and numbers: $$paper"; \
+		$(RELEASE) paper $$paper --quick --fresh > /dev/null; \
+		$(RELEASE) paper $$paper --numbers --fresh > /dev/null; \
+	done
 
-test: need lint unit no-std size determinism demo verdicts fuzz-short
+test: need $(PHASES)
 	@echo "make test: all passed"
+
+# For those who can wait: what differs from `make test` in amount and not in kind.
+test-all: test papers-in-full fuzz-long
+	@echo "make test-all: all passed"
+
+papers-in-full: release-build
+	$(RELEASE) paper chandran-1998 --fresh > /dev/null
+
+# Each phase in a clone of what is committed, with nothing built.
+test-times: need
+	@scripts/test-times $(PHASES)
 
 lint: need
 	$(CARGO) fmt --all --check
@@ -68,7 +79,9 @@ UNIT := $(CARGO) test --locked --workspace --features driftway-sim/fault-injecti
 export CARGO_INCREMENTAL ?= 0
 # Property tests draw the same cases each time here, and new ones under a plain `cargo test`.
 export PROPTEST_RNG_SEED ?= 20260101
-unit: need
+unit-build: need
+	$(UNIT) --no-run
+unit: unit-build
 	$(UNIT)
 
 # Parts of it, for those who want no more.
@@ -80,19 +93,17 @@ kernel: need
 no-std: need
 	cd checks/no-std && $(CARGO) build --locked --target-dir ../../target/no-std
 
-determinism: need
-	$(UNIT) --no-run
-	$(CARGO) build --release --locked -p driftway-cli
+determinism: unit-build release-build
 	@scripts/determinism target/debug/driftway $(RELEASE)
 
 # What is shipped stays small.
-size: need
-	$(CARGO) build --release --locked -p driftway-cli
+size: release-build
 	@scripts/size $(RELEASE) 20000000
 
-fuzz-short: need
-	$(UNIT) --no-run
-	target/debug/try --seconds 12
+fuzz-short: unit-build
+	target/debug/try --seconds 5
+fuzz-long: unit-build
+	target/debug/try --seconds 60
 
 # Coverage counters come from flags that a stable compiler takes.
 FUZZ_SECONDS ?= 600
@@ -138,8 +149,7 @@ field-soak: need
 	$(CARGO) bench --locked -p driftway-linux --bench field -- soak
 
 # Against the stored numbers; with NS2=1 ns-2.35 runs beside (Debian: apt-get install ns2).
-validate: need
-	$(CARGO) build --release --locked -p driftway-cli
+validate: release-build
 	$(RELEASE) validate --out out/validation $(if $(NS2),--ns2)
 
 # docs/scenario.md from the types that read the scenario file, docs/results.md from those that write results.
