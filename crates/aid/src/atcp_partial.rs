@@ -26,46 +26,41 @@ mod test;
 use alloc::boxed::Box;
 
 use driftway_base::{
-    Act, ActResult, Assign, Duration, HeldTimers, ProbeSize, ProbeSpacing, RecoveryState, Release,
-    SeqRange, Signal, SignalKind, TcpView,
+    Act, ActResult, Assign, Duration, HeldTimers, Named, ProbeSize, ProbeSpacing, RecoveryState,
+    Release, SeqRange, Signal, SignalKind, TcpView, named, options,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::kit::{
-    AckKind, Context, DEFAULT_MSS, DEFAULT_RTO, DUPLICATE_THRESHOLD, DuplicateAcks, Machine, Named,
+    AckKind, Context, DEFAULT_MSS, DEFAULT_RTO, DUPLICATE_THRESHOLD, DuplicateAcks, Machine,
     Protocol, resume,
 };
-use crate::options::{AidOption, AidOptions, OptionChoice, OptionField};
+use crate::options::AidOptions;
 use crate::{Aid, SegmentVerdict};
 pub use state::{State, Transition};
 
 /// Maximum probe interval: the maximum RTO.
 const MAX_PROBE_INTERVAL: Duration = Duration::from_secs(64);
 
-/// Parameters that westin-2003 §3.2.1 and §4.8.3 compare.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AtcpPartialOptions {
+options! {
+    /// Parameters that westin-2003 §3.2.1 and §4.8.3 compare.
+    pub struct AtcpPartialOptions {
+        /// State that a congestion mark leads to.
+        ecn: word(EcnResponse::Normal),
+        /// SND.NXT is set back to SND.UNA in the disconnected state.
+        step_back: flag(true),
+        /// The first unacknowledged segment is retransmitted as soon as the disconnected state begins.
+        retransmit: flag(false),
+    }
+}
+
+named! {
     /// State after a congestion mark.
-    pub ecn: EcnResponse,
-    /// Sets SND.NXT back to SND.UNA when disconnected.
-    pub step_back: bool,
-    /// Retransmits the first unacknowledged segment at once when disconnected.
-    pub retransmit: bool,
-}
-
-/// State after a congestion mark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum EcnResponse {
-    /// Normal, as in ATCP's reference code (westin-2003 §3.2.1).
-    #[default]
-    Normal,
-    /// Congested, as in liu-singh-2001.
-    Congested,
-}
-
-impl Default for AtcpPartialOptions {
-    fn default() -> Self {
-        Self { ecn: EcnResponse::Normal, step_back: true, retransmit: false }
+    pub enum EcnResponse {
+        /// The normal state, as in ATCP's reference code (westin-2003 §3.2.1).
+        Normal = "normal",
+        /// The congested state, as in liu-singh-2001.
+        Congested = "congested",
     }
 }
 
@@ -73,36 +68,7 @@ impl AidOptions for AtcpPartialOptions {
     const NAME: &'static str = "atcp-partial";
     const SUMMARY: &'static str =
         "Partial ATCP (Westin 2003): restores the window after duplicate acknowledgments.";
-    const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
-    const OPTIONS: &'static [AidOption<Self>] = &[
-        AidOption {
-            name: "ecn",
-            about: "State that a congestion mark leads to.",
-            field: OptionField::Choice(&[
-                OptionChoice {
-                    name: "normal",
-                    about: "The normal state, as in ATCP's reference code (westin-2003 §3.2.1).",
-                    set: |o| o.ecn = EcnResponse::Normal,
-                },
-                OptionChoice {
-                    name: "congested",
-                    about: "The congested state, as in liu-singh-2001.",
-                    set: |o| o.ecn = EcnResponse::Congested,
-                },
-            ]),
-        },
-        AidOption {
-            name: "step_back",
-            about: "SND.NXT is set back to SND.UNA in the disconnected state.",
-            field: OptionField::Flag(|o| &mut o.step_back),
-        },
-        AidOption {
-            name: "retransmit",
-            about: "The first unacknowledged segment is retransmitted as soon as the disconnected \
-                state begins.",
-            field: OptionField::Flag(|o| &mut o.retransmit),
-        },
-    ];
+    const STATES: &'static [(&'static str, &'static str)] = State::DESCRIPTIONS;
 
     fn build(self) -> Box<dyn Aid> {
         Box::new(AtcpPartial::new(self))

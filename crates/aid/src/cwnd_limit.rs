@@ -10,35 +10,30 @@
 
 use alloc::boxed::Box;
 
-use driftway_base::{Act, ActResult, Instant, Signal, TcpView};
+use driftway_base::{Act, ActResult, Instant, Signal, TcpView, options};
 use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::kit::DEFAULT_MSS;
-use crate::options::{AidOption, AidOptions, OptionField};
+use crate::options::AidOptions;
 use crate::{Aid, SegmentVerdict};
 
 /// Maximum window scale shift (RFC 7323 §2.3).
 const MAX_WINDOW_SHIFT: u8 = 14;
 
-/// Parameter of westin-2003 §4.9.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CwndLimitOptions {
-    /// Maximum number of outstanding full-sized segments. westin-2003 Figs. 31 and 32 show gains for 1 to 3
-    /// segments, the largest for one over AODV. The default is 2, because receivers here delay
-    /// acknowledgments, unlike his: they acknowledge a second segment at once, but a single one only when the
-    /// delayed-ACK timer expires (RFC 9293 §3.8.6.3).
-    pub segments: u32,
+options! {
+    /// Parameter of westin-2003 §4.9.
+    pub struct CwndLimitOptions {
+        /// Maximum number of outstanding full-sized segments (westin-2003 §4.9).
+        // westin-2003 Figs. 31 and 32 show gains for 1 to 3 segments, the largest for one over AODV. The
+        // default is 2, because receivers here delay acknowledgments, unlike his: they acknowledge a second
+        // segment at once, but a single one only when the delayed-ACK timer expires (RFC 9293 §3.8.6.3).
+        segments: count(2, 1..=Self::MAX_SEGMENTS),
+    }
 }
 
 impl CwndLimitOptions {
     /// Maximum limit: with one byte per segment it fills the largest window (RFC 7323 §2.3).
     pub const MAX_SEGMENTS: u32 = 1 << 20;
-}
-
-impl Default for CwndLimitOptions {
-    fn default() -> Self {
-        Self { segments: 2 }
-    }
 }
 
 impl AidOptions for CwndLimitOptions {
@@ -49,11 +44,6 @@ impl AidOptions for CwndLimitOptions {
         ("limiting", "TCP limits its congestion window itself."),
         ("replacing", "The window in the segments that TCP receives is replaced by a smaller one."),
     ];
-    const OPTIONS: &'static [AidOption<Self>] = &[AidOption {
-        name: "segments",
-        about: "Maximum number of outstanding full-sized segments (westin-2003 §4.9).",
-        field: OptionField::Count { min: 1, max: Self::MAX_SEGMENTS, field: |o| &mut o.segments },
-    }];
 
     fn build(self) -> Box<dyn Aid> {
         Box::new(CwndLimit::new(self))

@@ -8,7 +8,7 @@
 //!
 //! Interpretation of what the papers leave open:
 //!
-//! - *Window and timeout after the standby* ([`AfterStandby`]): yu-2004 compares both.
+//! - *Window and timeout after the standby* ([`AfterStandby`](crate::kit::standby::AfterStandby)): yu-2004 compares both.
 //! - *Salvaged packets* ([`FreezeOn`]): §3.2 discusses both and selects route failures.
 //! - *Probe for a route discovery*, which refers to no packet: the first unacknowledged segment.
 //! - *Further notifications* change nothing (§3.2).
@@ -16,61 +16,41 @@
 
 use alloc::boxed::Box;
 
-use driftway_base::{Act, ActResult, PacketDisposition, Signal, SignalKind};
+use driftway_base::{Act, ActResult, Named, PacketDisposition, Signal, SignalKind, named, options};
 use driftway_wire::TcpSegment;
 
 use crate::kit::standby::{
-    AfterStandby, Standby, StandbyOptions, State, Transition, reported_packets, segment_at,
-    standby_options,
+    Standby, StandbyOptions, State, Transition, reported_packets, segment_at,
 };
-use crate::kit::{Context, Machine, Named, Protocol};
-use crate::options::{AidOption, AidOptions, OptionChoice, OptionField};
+use crate::kit::{Context, Machine, Protocol};
+use crate::options::AidOptions;
 use crate::{Aid, SegmentVerdict};
 
-/// Parameters that yu-2004 compares.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct ElfnOptions {
-    /// Standby parameters.
-    pub standby: StandbyOptions,
-    /// Failures that put TCP on standby.
-    pub freeze_on: FreezeOn,
+options! {
+    /// Parameters that yu-2004 compares.
+    pub struct ElfnOptions {
+        ..standby: StandbyOptions,
+        /// Link failures that put TCP on standby, in addition to route discoveries of the local node
+        /// (yu-2004 §3.2).
+        freeze_on: word(FreezeOn::RouteFailure),
+    }
 }
 
-/// Failures that put a sender on standby, in addition to route discovery of the local node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum FreezeOn {
-    /// Any link failure, including those after which the packet was salvaged.
-    #[default]
-    RouteFailure,
-    /// Loss of a packet.
-    PacketLoss,
+named! {
+    /// Failures that put a sender on standby, in addition to route discovery of the local node.
+    pub enum FreezeOn {
+        /// Any link failure, including one after which the packet was salvaged.
+        RouteFailure = "route-failure",
+        /// Only a link failure that caused the loss of a packet.
+        PacketLoss = "packet-loss",
+    }
 }
 
 impl AidOptions for ElfnOptions {
     const NAME: &'static str = "elfn";
     const SUMMARY: &'static str =
         "ELFN (Holland & Vaidya 1999): puts TCP on standby after a link failure notification.";
-    const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
-    const OPTIONS: &'static [AidOption<Self>] = standby_options!(
-        standby,
-        AidOption {
-            name: "freeze_on",
-            about: "Link failures that put TCP on standby, in addition to route discoveries of the \
-                local node (yu-2004 §3.2).",
-            field: OptionField::Choice(&[
-                OptionChoice {
-                    name: "route-failure",
-                    about: "Any link failure, including one after which the packet was salvaged.",
-                    set: |o| o.freeze_on = FreezeOn::RouteFailure,
-                },
-                OptionChoice {
-                    name: "packet-loss",
-                    about: "Only a link failure that caused the loss of a packet.",
-                    set: |o| o.freeze_on = FreezeOn::PacketLoss,
-                },
-            ]),
-        },
-    );
+    const STATES: &'static [(&'static str, &'static str)] = State::DESCRIPTIONS;
 
     fn build(self) -> Box<dyn Aid> {
         Box::new(Elfn::new(self))

@@ -14,33 +14,33 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use driftway_base::{Act, ActResult, PacketDisposition, Seq, SeqRange, Signal, SignalKind};
+use driftway_base::{
+    Act, ActResult, Named, PacketDisposition, Seq, SeqRange, Signal, SignalKind, options,
+};
 use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::kit::standby::{
-    AfterStandby, Standby, StandbyOptions, State, Transition, reported_packets, segment_at,
-    standby_options,
+    Standby, StandbyOptions, State, Transition, reported_packets, segment_at,
 };
-use crate::kit::{Context, Machine, Named, Protocol};
-use crate::options::{AidOption, AidOptions, OptionChoice, OptionField};
+use crate::kit::{Context, Machine, Protocol};
+use crate::options::AidOptions;
 use crate::{Aid, SegmentVerdict};
 
 /// Maximum number of recorded lost packets; TCP recovers further ones by itself.
 const MAX_LOST_PACKETS: usize = 256;
 
-/// Parameters that yu-2004 compares.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct EplnOptions {
-    /// Standby parameters.
-    pub standby: StandbyOptions,
+options! {
+    /// Parameters that yu-2004 compares.
+    pub struct EplnOptions {
+        ..standby: StandbyOptions,
+    }
 }
 
 impl AidOptions for EplnOptions {
     const NAME: &'static str = "epln";
     const SUMMARY: &'static str =
         "EPLN (Yu 2004): like ELFN, and retransmits the packets that are reported as lost.";
-    const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
-    const OPTIONS: &'static [AidOption<Self>] = standby_options!(standby);
+    const STATES: &'static [(&'static str, &'static str)] = State::DESCRIPTIONS;
 
     fn build(self) -> Box<dyn Aid> {
         Box::new(Epln::new(self))

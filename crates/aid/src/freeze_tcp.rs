@@ -30,32 +30,37 @@ mod test;
 use alloc::boxed::Box;
 
 use driftway_base::{
-    Act, ActResult, Assign, Duration, HeldTimers, ProbeSpacing, Release, RouteProbe, Signal,
+    Act, ActResult, Assign, Duration, HeldTimers, Named, ProbeSpacing, Release, RouteProbe, Signal,
+    named, options,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::kit::{
-    Connectivity, Context, DisconnectedSince, LinkChange, Machine, Named, Protocol, States, named,
-    resume, send_acks,
+    Connectivity, Context, DisconnectedSince, LinkChange, Machine, Protocol, States, resume,
+    send_acks,
 };
-use crate::options::{AidOption, AidOptions, OptionField};
+use crate::options::AidOptions;
 use crate::{Aid, SegmentVerdict};
 
 #[cfg(doc)]
 use driftway_base::SignalKind;
 
-/// Parameters of Freeze-TCP.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FreezeTcpOptions {
-    /// Number of acknowledgments that open the window (singh-iyer-2002 §II: three, as by 3-dupacks).
-    pub copies: u32,
-    /// Time from the predicted disconnection until a warning counts as false. Not in the paper.
-    pub false_alarm_after: Duration,
-    /// Time from the warning to a frozen sender's first probe. Not in the paper. The default is the RTO's
-    /// lower bound (RFC 6298 §2.4).
-    pub probe_min: Duration,
-    /// Longest interval between two probes. The default is the RTO's upper bound (RFC 6298 §2.5).
-    pub probe_max: Duration,
+options! {
+    /// Parameters of Freeze-TCP.
+    pub struct FreezeTcpOptions {
+        /// Number of acknowledgments that open the window (singh-iyer-2002 §II).
+        copies: count(3, 1..=Self::MAX_COPIES),
+        /// Time after the predicted disconnection at which the window is opened if there is none. Not in
+        /// the paper.
+        false_alarm_after: time(1 s, Self::MIN_SPAN..),
+        /// Time from the warning to a frozen sender's first probe of one byte, in case the connection
+        /// signal is missing. Not in the paper.
+        // The RTO's lower bound (RFC 6298 §2.4).
+        probe_min: time(1 s, Self::MIN_SPAN..),
+        /// Longest interval between two probes; each is twice as long as the one before.
+        // The RTO's upper bound (RFC 6298 §2.5).
+        probe_max: time(60 s, Self::MIN_SPAN..),
+    }
 }
 
 impl FreezeTcpOptions {
@@ -65,59 +70,12 @@ impl FreezeTcpOptions {
     pub const MIN_SPAN: Duration = Duration::from_millis(100);
 }
 
-impl Default for FreezeTcpOptions {
-    fn default() -> Self {
-        Self {
-            copies: 3,
-            false_alarm_after: Duration::from_secs(1),
-            probe_min: Duration::from_secs(1),
-            probe_max: Duration::from_secs(60),
-        }
-    }
-}
-
 impl AidOptions for FreezeTcpOptions {
     const NAME: &'static str = "freeze-tcp";
     const SUMMARY: &'static str = "Freeze-TCP (Goff et al. 2000): a mobile host that expects a \
         disconnection closes its window, and opens it when it is connected again.";
-    const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
+    const STATES: &'static [(&'static str, &'static str)] = State::DESCRIPTIONS;
     const ORDERED_OPTIONS: &'static [(&'static str, &'static str)] = &[("probe_min", "probe_max")];
-    const OPTIONS: &'static [AidOption<Self>] = &[
-        AidOption {
-            name: "copies",
-            about: "Number of acknowledgments that open the window (singh-iyer-2002 §II).",
-            field: OptionField::Count { min: 1, max: Self::MAX_COPIES, field: |o| &mut o.copies },
-        },
-        AidOption {
-            name: "false_alarm_after",
-            about: "Time after the predicted disconnection at which the window is opened if there is \
-                none. Not in the paper.",
-            field: OptionField::Duration {
-                min: Self::MIN_SPAN,
-                max: Duration::MAX,
-                field: |o| &mut o.false_alarm_after,
-            },
-        },
-        AidOption {
-            name: "probe_min",
-            about: "Time from the warning to a frozen sender's first probe of one byte, in case the \
-                connection signal is missing. Not in the paper.",
-            field: OptionField::Duration {
-                min: Self::MIN_SPAN,
-                max: Duration::MAX,
-                field: |o| &mut o.probe_min,
-            },
-        },
-        AidOption {
-            name: "probe_max",
-            about: "Longest interval between two probes; each is twice as long as the one before.",
-            field: OptionField::Duration {
-                min: Self::MIN_SPAN,
-                max: Duration::MAX,
-                field: |o| &mut o.probe_max,
-            },
-        },
-    ];
 
     fn build(self) -> Box<dyn Aid> {
         Box::new(FreezeTcp::new(self))

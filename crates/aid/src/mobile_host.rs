@@ -50,7 +50,7 @@ mod test;
 
 use driftway_base::{
     Act, ActResult, Assign, HeldTimers, Instant, ProbeSpacing, Release, Retransmit, RouteProbe,
-    SeqRange, Signal,
+    SeqRange, Signal, named,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
@@ -59,7 +59,7 @@ pub use self::options::{MobileHostOptions, Resend, SsthreshAfterTimeout};
 use crate::SegmentVerdict;
 use crate::kit::{
     Connectivity, Context, DEFAULT_MSS, DisconnectedSince, LinkChange, Machine, Protocol, States,
-    named, resume,
+    resume,
 };
 use crate::options::AidOptions;
 

@@ -1,13 +1,12 @@
 //! Registry of the aids.
 //!
-//! A new aid needs a file that declares its options with [`AidOptions`], its `mod` in `lib.rs`, and a line in
-//! [`AIDS`].
+//! A new aid needs a file that declares its options ([`options!`](driftway_base::options!)) and names the aid
+//! ([`AidOptions`]), its `mod` in `lib.rs`, and a line in [`AIDS`].
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 use crate::Aid;
-use crate::options::{self, AidOptions, OptionError, OptionInfo, OptionValue};
+use crate::options::{AidOptions, OptionError, OptionInfo, OptionValue};
 
 /// All aids.
 pub const AIDS: &[AidEntry] = &[
@@ -40,7 +39,7 @@ pub struct AidEntry {
     pub states: &'static [(&'static str, &'static str)],
     /// Pairs of options of which the first must not exceed the second ([`AidOptions::ORDERED_OPTIONS`]).
     pub ordered_options: &'static [(&'static str, &'static str)],
-    options: fn() -> Vec<OptionInfo>,
+    options: &'static [OptionInfo],
     build: Build,
 }
 
@@ -51,14 +50,14 @@ impl AidEntry {
             summary: O::SUMMARY,
             states: O::STATES,
             ordered_options: O::ORDERED_OPTIONS,
-            options: options::options::<O>,
-            build: options::build::<O>,
+            options: O::OPTIONS,
+            build: |settings| O::with_settings(settings).map(O::build),
         }
     }
 
     /// Options of the aid.
-    pub fn options(&self) -> Vec<OptionInfo> {
-        (self.options)()
+    pub const fn options(&self) -> &'static [OptionInfo] {
+        self.options
     }
 
     /// Creates the aid for one connection with these options and the defaults of all others. Of repeated
@@ -109,7 +108,7 @@ mod test {
                     OptionKind::Flag => assert!(flag && !span(Duration::from_secs(1))),
                     OptionKind::Choice(words) => {
                         assert!(!flag && !span(Duration::from_secs(1)) && words.len() > 1);
-                        assert!(words.iter().all(|word| fits(OptionValue::Choice(word))));
+                        assert!(words.iter().all(|(word, _)| fits(OptionValue::Choice(word))));
                     }
                 }
             }
@@ -126,12 +125,9 @@ mod test {
             check(listed.summary, listed.name);
             for option in listed.options() {
                 check(option.about, option.name);
-                let names = match &option.kind {
-                    OptionKind::Choice(words) => words.len(),
-                    _ => 0,
-                };
-                assert_eq!(option.choices.len(), names, "{}", option.name);
-                option.choices.iter().for_each(|about| check(about, option.name));
+                if let OptionKind::Choice(words) = option.kind {
+                    words.iter().for_each(|(_, about)| check(about, option.name));
+                }
             }
         }
     }

@@ -37,48 +37,54 @@ mod test;
 use alloc::boxed::Box;
 
 use driftway_base::{
-    Act, ActResult, Assign, Duration, HeldTimers, Ipv4Addr, Release, RouteProbe, Signal, SignalKind,
+    Act, ActResult, Assign, Duration, HeldTimers, Ipv4Addr, Named, Release, RouteProbe, Signal,
+    SignalKind, named, options,
 };
 
 use crate::Aid;
-use crate::kit::{Connectivity, Context, Machine, Named, Protocol, States, named, resume};
-use crate::options::{AidOption, AidOptions, OptionChoice, OptionField};
+use crate::kit::{Connectivity, Context, Machine, Protocol, States, resume};
+use crate::options::AidOptions;
 
-/// Parameters that chandran-1998 leaves open.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TcpFOptions {
-    /// Route failure timeout (chandran-1998 §4): the longest time until a route is re-established, which
-    /// depends on the routing protocol. The default is the longest duration of AODV's route discovery (RFC
-    /// 3561 §6.3 and §10: 2.8 s, doubled twice, 19.6 s in total), rounded up; DSR's route requests are at
-    /// most 10 s apart (RFC 4728 §9).
-    pub route_failure_timeout: Duration,
-    /// Start of transmission after the snooze. chandran-1998 §4 resumes the timers from their frozen values
-    /// and sends nothing by itself. The default differs: implemented literally, TCP-F over present TCPs is
-    /// slower than plain TCP (papers/chandran-1998).
-    pub resume_from: ResumeFrom,
-    /// Origin of the RRN that ends the snooze (chandran-1998 §4, §5.4).
-    pub wakes_on: WakeOn,
+options! {
+    /// Parameters that chandran-1998 leaves open.
+    pub struct TcpFOptions {
+        /// Route failure timeout: maximum time from the first route failure notification (RFN) to a route
+        /// re-establishment notification (RRN), after which TCP resumes by itself (chandran-1998 §4).
+        // The default is the longest duration of AODV's route discovery (RFC 3561 §6.3 and §10: 2.8 s,
+        // doubled twice, 19.6 s in total), rounded up; DSR's route requests are at most 10 s apart (RFC 4728
+        // §9).
+        route_failure_timeout: time(20 s, Self::MIN_TIMEOUT..),
+        /// Sequence number at which transmission resumes after a snooze.
+        // chandran-1998 §4 resumes the timers from their frozen values and sends nothing by itself. The
+        // default differs: implemented literally, TCP-F over present TCPs is slower than plain TCP
+        // (papers/chandran-1998).
+        resume_from: word(ResumeFrom::Una),
+        /// Origin of the route re-establishment notification that ends a snooze.
+        wakes_on: word(WakeOn::Any),
+    }
 }
 
-/// Start of transmission after a snooze.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum ResumeFrom {
-    /// SND.UNA: the whole window is retransmitted, except data reported by SACK. Not in the paper.
-    #[default]
-    Una,
-    /// SND.NXT, as in the paper. Segments lost with the route are recovered by duplicate acknowledgments
-    /// or by a timeout.
-    Nxt,
+named! {
+    /// Start of transmission after a snooze.
+    pub enum ResumeFrom {
+        /// SND.UNA. The whole window is retransmitted, except data reported by SACK, which chandran-1998
+        /// does not describe.
+        Una = "una",
+        /// SND.NXT, as in chandran-1998 §4. Segments lost with the route are recovered by duplicate
+        /// acknowledgments or by a timeout.
+        Nxt = "nxt",
+    }
 }
 
-/// Origin of the RRN that ends a snooze.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum WakeOn {
-    /// Any router.
-    #[default]
-    Any,
-    /// The failure point, which sent the last RFN; any router if one of them is unknown.
-    FailurePoint,
+named! {
+    /// Origin of the RRN that ends a snooze.
+    pub enum WakeOn {
+        /// Any router (chandran-1998 §4).
+        Any = "any",
+        /// The failure point, which sent the last RFN (chandran-1998 §5.4); any router if the origin of one
+        /// of the two notifications is unknown.
+        FailurePoint = "failure-point",
+    }
 }
 
 impl TcpFOptions {
@@ -86,69 +92,11 @@ impl TcpFOptions {
     pub const MIN_TIMEOUT: Duration = Duration::from_millis(1);
 }
 
-impl Default for TcpFOptions {
-    fn default() -> Self {
-        Self {
-            route_failure_timeout: Duration::from_secs(20),
-            resume_from: ResumeFrom::default(),
-            wakes_on: WakeOn::default(),
-        }
-    }
-}
-
 impl AidOptions for TcpFOptions {
     const NAME: &'static str = "tcp-f";
     const SUMMARY: &'static str =
         "TCP-F (Chandran et al. 1998): freezes TCP from route failure to route re-establishment.";
-    const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
-    const OPTIONS: &'static [AidOption<Self>] = &[
-        AidOption {
-            name: "route_failure_timeout",
-            about: "Route failure timeout: maximum time from the first route failure notification \
-                (RFN) to a route re-establishment notification (RRN), after which TCP resumes by \
-                itself (chandran-1998 §4).",
-            field: OptionField::Duration {
-                min: Self::MIN_TIMEOUT,
-                max: Duration::MAX,
-                field: |o| &mut o.route_failure_timeout,
-            },
-        },
-        AidOption {
-            name: "resume_from",
-            about: "Sequence number at which transmission resumes after a snooze.",
-            field: OptionField::Choice(&[
-                OptionChoice {
-                    name: "una",
-                    about: "SND.UNA. The whole window is retransmitted, except data reported by SACK, \
-                        which chandran-1998 does not describe.",
-                    set: |o| o.resume_from = ResumeFrom::Una,
-                },
-                OptionChoice {
-                    name: "nxt",
-                    about: "SND.NXT, as in chandran-1998 §4. Segments lost with the route are \
-                        recovered by duplicate acknowledgments or by a timeout.",
-                    set: |o| o.resume_from = ResumeFrom::Nxt,
-                },
-            ]),
-        },
-        AidOption {
-            name: "wakes_on",
-            about: "Origin of the route re-establishment notification that ends a snooze.",
-            field: OptionField::Choice(&[
-                OptionChoice {
-                    name: "any",
-                    about: "Any router (chandran-1998 §4).",
-                    set: |o| o.wakes_on = WakeOn::Any,
-                },
-                OptionChoice {
-                    name: "failure-point",
-                    about: "The failure point, which sent the last RFN (chandran-1998 §5.4); any \
-                        router if the origin of one of the two notifications is unknown.",
-                    set: |o| o.wakes_on = WakeOn::FailurePoint,
-                },
-            ]),
-        },
-    ];
+    const STATES: &'static [(&'static str, &'static str)] = State::DESCRIPTIONS;
 
     fn build(self) -> Box<dyn Aid> {
         Box::new(TcpF::new(self))

@@ -21,21 +21,21 @@ mod test;
 
 use alloc::boxed::Box;
 
-use driftway_base::{Act, Signal};
+use driftway_base::{Act, Named, Signal, named, options};
 use driftway_wire::TcpSegment;
 
 use crate::kit::{
-    Connectivity, Context, DEFAULT_MSS, LinkChange, Machine, Named, Protocol, States, named,
-    send_acks,
+    Connectivity, Context, DEFAULT_MSS, LinkChange, Machine, Protocol, States, send_acks,
 };
-use crate::options::{AidOption, AidOptions, OptionField};
+use crate::options::AidOptions;
 use crate::{Aid, SegmentVerdict};
 
-/// Parameter of three duplicate acknowledgments.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ThreeDupacksOptions {
-    /// Number of acknowledgments. singh-iyer-2002 §II: 3.
-    pub copies: u32,
+options! {
+    /// Parameter of three duplicate acknowledgments.
+    pub struct ThreeDupacksOptions {
+        /// Number of acknowledgments that are sent after a disconnection (singh-iyer-2002 §II).
+        copies: count(3, 1..=Self::MAX_COPIES),
+    }
 }
 
 impl ThreeDupacksOptions {
@@ -43,22 +43,11 @@ impl ThreeDupacksOptions {
     pub const MAX_COPIES: u32 = 100;
 }
 
-impl Default for ThreeDupacksOptions {
-    fn default() -> Self {
-        Self { copies: 3 }
-    }
-}
-
 impl AidOptions for ThreeDupacksOptions {
     const NAME: &'static str = "three-dupacks";
     const SUMMARY: &'static str = "Three duplicate acknowledgments (Cáceres & Iftode 1995): a mobile \
         host that is connected again makes its peer's TCP retransmit at once.";
-    const STATES: &'static [(&'static str, &'static str)] = <State as Named>::DESCRIPTIONS;
-    const OPTIONS: &'static [AidOption<Self>] = &[AidOption {
-        name: "copies",
-        about: "Number of acknowledgments that are sent after a disconnection (singh-iyer-2002 §II).",
-        field: OptionField::Count { min: 1, max: Self::MAX_COPIES, field: |o| &mut o.copies },
-    }];
+    const STATES: &'static [(&'static str, &'static str)] = State::DESCRIPTIONS;
 
     fn build(self) -> Box<dyn Aid> {
         Box::new(ThreeDupacks::new(self))

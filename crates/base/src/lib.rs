@@ -1,6 +1,6 @@
 //! Types shared by all crates of driftway: integer time, random streams, sequence numbers, addresses, the heap
-//! of event queues, and the interface between the network, an aid and a TCP ([`Signal`], [`TcpView`], [`Act`]). Nothing here does I/O,
-//! reads a clock, or panics.
+//! of event queues, options ([`options`]), and the interface between the network, an aid and a TCP ([`Signal`],
+//! [`TcpView`], [`Act`]). Nothing here does I/O, reads a clock, or panics.
 //!
 //! # What is not modelled
 //!
@@ -24,6 +24,8 @@ mod act;
 mod address;
 mod drop_reason;
 mod id;
+mod named;
+pub mod options;
 mod random;
 mod rate;
 mod received_power;
@@ -38,6 +40,7 @@ pub use act::{
 pub use address::{Ecn, Endpoint, FlowKey, Ipv4Addr};
 pub use drop_reason::DropReason;
 pub use id::{AirId, FlowId, LinkId, NodeId, PacketId, RadioId, StationId};
+pub use named::Named;
 pub use random::{Probability, RandomStream};
 pub use rate::Rate;
 pub use received_power::ReceivedPower;

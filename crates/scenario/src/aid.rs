@@ -3,16 +3,17 @@
 
 use std::fmt;
 
-use driftway_aid::options::{OptionInfo, OptionKind, OptionValue};
 use driftway_aid::registry::{AIDS, AidEntry, find};
 use driftway_base::Duration;
+use driftway_base::options::{OptionInfo, OptionValue};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{DeserializeSeed, Error, MapAccess, Unexpected, Visitor};
+use serde::de::{Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Time;
-use crate::error::{unknown_key, unknown_word};
+use crate::error::unknown_word;
+use crate::options::{OptionsVisitor, WrittenValue};
 use crate::tagged::{Tagged, read_tagged};
 
 /// No aid.
@@ -59,8 +60,8 @@ impl Aid {
             let set = self.options.iter().find(|(name, _)| *name == option.name);
             set.map_or(OptionValue::Duration(clock_phase), |(_, value)| *value)
         };
-        let options = listed.options();
-        let settings: Vec<_> = options.iter().map(|option| (option.name, value(option))).collect();
+        let options = listed.options().iter();
+        let settings: Vec<_> = options.map(|option| (option.name, value(option))).collect();
         // Never an error: only valid options are deserialized.
         listed.build(&settings).ok()
     }
@@ -87,14 +88,12 @@ impl Aid {
         given: &[(&'static str, OptionValue<'static>)],
     ) -> Self {
         let Some(listed) = name else { return Self { name: None, options: Vec::new() } };
-        let value = |option: OptionInfo| {
+        let value = |option: &OptionInfo| {
             let set = given.iter().find(|(name, _)| *name == option.name);
             set.map(|(_, value)| *value).or(option.default).map(|value| (option.name, value))
         };
-        Self {
-            name: Some(listed.name),
-            options: listed.options().into_iter().filter_map(value).collect(),
-        }
+        let options = listed.options().iter().filter_map(value).collect();
+        Self { name: Some(listed.name), options }
     }
 }
 
@@ -107,12 +106,7 @@ impl Serialize for Aid {
         let mut map = serializer.serialize_map(Some(1 + self.options.len()))?;
         map.serialize_entry("name", name)?;
         for (name, value) in &self.options {
-            match value {
-                OptionValue::Duration(span) => map.serialize_entry(name, &Time(*span))?,
-                OptionValue::Count(count) => map.serialize_entry(name, count)?,
-                OptionValue::Flag(on) => map.serialize_entry(name, on)?,
-                OptionValue::Choice(word) => map.serialize_entry(name, word)?,
-            }
+            map.serialize_entry(name, &WrittenValue(*value))?;
         }
         map.end()
     }
@@ -152,8 +146,8 @@ impl<'de> Tagged<'de> for Aid {
         name: AidName,
         rest: MapAccessDeserializer<A>,
     ) -> Result<Self, A::Error> {
-        let options = name.0.map_or_else(Vec::new, AidEntry::options);
-        let given = rest.deserialize_map(OptionsVisitor(&options))?;
+        let options = name.0.map_or(&[][..], AidEntry::options);
+        let given = rest.deserialize_map(OptionsVisitor(options))?;
         Ok(Self::with_options(name, &given))
     }
 }
@@ -176,108 +170,5 @@ impl<'de> Deserialize<'de> for Aid {
             }
         }
         deserializer.deserialize_any(AidVisitor)
-    }
-}
-
-/// Deserializes the options of an aid.
-struct OptionsVisitor<'a>(&'a [OptionInfo]);
-
-impl<'de> Visitor<'de> for OptionsVisitor<'_> {
-    type Value = Vec<(&'static str, OptionValue<'static>)>;
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a table with the options of an aid")
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut given = Vec::new();
-        while let Some(option) = map.next_key_seed(OptionKeySeed(self.0))? {
-            given.push((option.name, map.next_value_seed(OptionValueSeed(option))?));
-        }
-        Ok(given)
-    }
-}
-
-/// Deserializes the key of an option.
-struct OptionKeySeed<'a>(&'a [OptionInfo]);
-
-impl<'de, 'a> DeserializeSeed<'de> for OptionKeySeed<'a> {
-    type Value = &'a OptionInfo;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_identifier(self)
-    }
-}
-
-impl<'a> Visitor<'_> for OptionKeySeed<'a> {
-    type Value = &'a OptionInfo;
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-    fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
-        self.0.iter().find(|option| option.name == key).ok_or_else(|| {
-            let known: Vec<_> = self.0.iter().map(|option| option.name).collect();
-            E::custom(unknown_key(key, &known))
-        })
-    }
-}
-
-/// Deserializes the value of an option.
-struct OptionValueSeed<'a>(&'a OptionInfo);
-
-impl<'de> DeserializeSeed<'de> for OptionValueSeed<'_> {
-    type Value = OptionValue<'static>;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        let name = self.0.name;
-        match &self.0.kind {
-            OptionKind::Duration(least, most) => {
-                let found = Time::deserialize(deserializer)?;
-                let (least, most) = (Time(*least), Time(*most));
-                let limit = match found {
-                    _ if found < least => format!("minimum is {least}"),
-                    _ if found > most => format!("maximum is {most}"),
-                    Time(span) => return Ok(OptionValue::Duration(span)),
-                };
-                Err(D::Error::custom(format!("`{name}` of {found}\nthe {limit}")))
-            }
-            OptionKind::Count(least, most) => {
-                let count = deserializer.deserialize_u64(CountVisitor)?;
-                let fits = u32::try_from(count).ok().filter(|n| (*least..=*most).contains(n));
-                fits.map(OptionValue::Count).ok_or_else(|| {
-                    D::Error::custom(format!("`{name}` of {count} out of range {least}–{most}"))
-                })
-            }
-            OptionKind::Flag => bool::deserialize(deserializer).map(OptionValue::Flag),
-            OptionKind::Choice(words) => {
-                deserializer.deserialize_str(ChoiceVisitor(words)).map(OptionValue::Choice)
-            }
-        }
-    }
-}
-
-/// Deserializes a whole number.
-struct CountVisitor;
-
-impl Visitor<'_> for CountVisitor {
-    type Value = u64;
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a whole number")
-    }
-    fn visit_u64<E: Error>(self, count: u64) -> Result<u64, E> {
-        Ok(count)
-    }
-    fn visit_i64<E: Error>(self, count: i64) -> Result<u64, E> {
-        count.try_into().map_err(|_| E::invalid_value(Unexpected::Signed(count), &self))
-    }
-}
-
-/// Deserializes one of the given words.
-struct ChoiceVisitor<'a>(&'a [&'static str]);
-
-impl Visitor<'_> for ChoiceVisitor<'_> {
-    type Value = &'static str;
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "one of \"{}\"", self.0.join("\", \""))
-    }
-    fn visit_str<E: Error>(self, word: &str) -> Result<&'static str, E> {
-        let known = self.0.iter().find(|known| **known == word);
-        known.copied().ok_or_else(|| E::custom(unknown_word(word, self.0)))
     }
 }

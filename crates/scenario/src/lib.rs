@@ -30,6 +30,7 @@ mod load;
 mod mixed;
 mod network;
 mod node_names;
+mod options;
 mod overrides;
 mod path;
 mod preset;

@@ -1,6 +1,8 @@
 //! States and transitions of ATCP (liu-singh-2001 Fig. 2).
 
-use crate::kit::{Connectivity, States, named};
+use driftway_base::named;
+
+use crate::kit::{Connectivity, States};
 
 named! {
     /// States of ATCP.

@@ -1,6 +1,8 @@
 //! States and transitions of partial ATCP (westin-2003 §3.1, §3.2).
 
-use crate::kit::{Connectivity, States, named};
+use driftway_base::named;
+
+use crate::kit::{Connectivity, States};
 
 named! {
     /// States of partial ATCP.

@@ -1,36 +1,40 @@
 //! Options of carry.
 
-use driftway_base::Duration;
+use driftway_base::{Duration, named, options};
 
-/// TCP's congestion window after an outage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum CwndAfterOutage {
-    /// cwnd and ssthresh are kept. Correct if the path has not changed.
-    #[default]
-    Keep,
-    /// The initial window of a new connection, as liu-singh-2001 §III-C requires for a new route.
-    Reset,
+named! {
+    /// TCP's congestion window after an outage.
+    pub enum CwndAfterOutage {
+        /// The previous window; ssthresh is kept as well. This is correct if the path has not changed.
+        Keep = "keep",
+        /// The initial window of a new connection, as liu-singh-2001 §III-C requires for a new route.
+        Reset = "reset",
+    }
 }
 
-/// Options of carry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CarryOptions {
-    /// Undo window reductions for losses, if ECN is in use.
-    pub undo_losses: bool,
-    /// The routers of the path are known to mark before they drop: losses without an echo of congestion are
-    /// undone at once. Otherwise that has to be observed, or a trial has to show that losses are not congestion.
-    pub queues_mark: bool,
-    /// Congestion window after an outage.
-    pub cwnd: CwndAfterOutage,
-    /// Minimum probe interval; otherwise it is one RTT.
-    pub probe_min: Duration,
-    /// Probe interval after an outage of `probe_fast`.
-    pub probe_max: Duration,
-    /// Duration for which probes are sent every RTT.
-    pub probe_fast: Duration,
-    /// Number of unanswered retransmissions of the oldest segment after which an outage is suspected; more
-    /// are required if losses are frequent. [`CarryOptions::NEVER`]: outages are detected by signals only.
-    pub suspect_after: u32,
+options! {
+    /// Options of carry.
+    pub struct CarryOptions {
+        /// Reductions of the congestion window for losses are undone unless the network signals
+        /// congestion; this needs ECN.
+        undo_losses: flag(true),
+        /// The routers of the path are known to mark before they drop (ECN): losses without an echo of
+        /// congestion are undone at once. Without this knowledge a trial has to show first that they are
+        /// not congestion.
+        queues_mark: flag(false),
+        /// Congestion window after an outage.
+        cwnd: word(CwndAfterOutage::Keep),
+        /// Minimum interval between two probes of an outage. They are sent every round-trip time unless
+        /// that is shorter.
+        probe_min: time(50 ms, Self::MIN_SPAN..),
+        /// Interval between two probes of an outage that has lasted longer than `probe_fast`.
+        probe_max: time(1 s, Self::MIN_SPAN..),
+        /// Duration of an outage after which probes are sent only every `probe_max`.
+        probe_fast: time(120 s, Self::MIN_SPAN..),
+        /// Number of unanswered retransmissions of the oldest segment after which an outage is suspected;
+        /// more are required if losses are frequent. 255: outages are detected by signals only.
+        suspect_after: count(Self::SUSPECT_AFTER, 1..=Self::NEVER),
+    }
 }
 
 impl CarryOptions {
@@ -41,18 +45,4 @@ impl CarryOptions {
     pub const NEVER: u32 = 255;
     /// One repeated loss may be chance on any path.
     pub const SUSPECT_AFTER: u32 = 2;
-}
-
-impl Default for CarryOptions {
-    fn default() -> Self {
-        Self {
-            undo_losses: true,
-            queues_mark: false,
-            cwnd: CwndAfterOutage::Keep,
-            probe_min: Duration::from_millis(50),
-            probe_max: Duration::from_secs(1),
-            probe_fast: Duration::from_secs(120),
-            suspect_after: Self::SUSPECT_AFTER,
-        }
-    }
 }

@@ -1,6 +1,8 @@
 //! States and transitions of carry.
 
-use crate::kit::{Connectivity, States, named};
+use driftway_base::named;
+
+use crate::kit::{Connectivity, States};
 
 named! {
     /// States of carry.

@@ -23,8 +23,7 @@ fn at(micros: u64) -> Instant {
 
 /// The second alternative of the paper, with its values.
 fn defaults() -> ElfnOptions {
-    let standby =
-        StandbyOptions { after_standby: AfterStandby::Defaults, ..StandbyOptions::default() };
+    let standby = StandbyOptions { after: AfterStandby::Defaults, ..StandbyOptions::default() };
     ElfnOptions { standby, ..ElfnOptions::default() }
 }
 
@@ -224,12 +223,11 @@ fn the_diagram_is_up_to_date_and_matches_the_paper() {
 
 fn drawn(random: &mut driftway_base::RandomStream) -> (Machine<Elfn>, Duration) {
     let probe_interval = random_duration(random, 1, 5_000);
-    let after_standby =
-        if random_flag(random) { AfterStandby::Previous } else { AfterStandby::Defaults };
+    let after = if random_flag(random) { AfterStandby::Previous } else { AfterStandby::Defaults };
     let default_rto = random_duration(random, 1, 9_000);
     let freeze_on = if random_flag(random) { FreezeOn::RouteFailure } else { FreezeOn::PacketLoss };
     let standby =
-        StandbyOptions { probe_interval, after_standby, default_rto, ..StandbyOptions::default() };
+        StandbyOptions { probe_interval, after, default_rto, ..StandbyOptions::default() };
     let longest = probe_interval + default_rto;
     (Elfn::new(ElfnOptions { standby, freeze_on }), longest)
 }

@@ -223,11 +223,10 @@ fn the_diagram_is_up_to_date_and_matches_the_paper() {
 
 fn drawn(random: &mut driftway_base::RandomStream) -> (Machine<Epln>, Duration) {
     let probe_interval = random_duration(random, 1, 5_000);
-    let after_standby =
-        if random_flag(random) { AfterStandby::Previous } else { AfterStandby::Defaults };
+    let after = if random_flag(random) { AfterStandby::Previous } else { AfterStandby::Defaults };
     let default_rto = random_duration(random, 1, 9_000);
     let standby =
-        StandbyOptions { probe_interval, after_standby, default_rto, ..StandbyOptions::default() };
+        StandbyOptions { probe_interval, after, default_rto, ..StandbyOptions::default() };
     (Epln::new(EplnOptions { standby }), probe_interval + default_rto)
 }
 

@@ -3,7 +3,9 @@
 use alloc::format;
 use alloc::string::String;
 
-use super::{Named, States};
+use driftway_base::Named;
+
+use super::States;
 
 /// The diagram of [`States::next`] with this name.
 pub fn diagram<S: States>(name: &str) -> String {

@@ -1,9 +1,9 @@
 //! State machine of an aid.
 
-use driftway_base::{Act, ActResult, Instant, Signal, TcpView};
+use driftway_base::{Act, ActResult, Instant, Named, Signal, TcpView};
 use driftway_wire::TcpSegment;
 
-use super::{Connectivity, Context, Named, PendingActs, States};
+use super::{Connectivity, Context, PendingActs, States};
 use crate::{Aid, LossDecisions, SegmentVerdict};
 
 /// The rules of an aid: its actions for events and transitions. The events are those of [`Aid`], limited to a
@@ -194,7 +194,7 @@ impl<P: Protocol> Aid for Machine<P> {
 #[cfg(test)]
 mod test {
     use super::*;
-    use crate::kit::named;
+    use driftway_base::named;
     use driftway_base::{Duration, SignalKind};
 
     named! {

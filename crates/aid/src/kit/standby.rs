@@ -1,33 +1,37 @@
 //! Standby of a sender: it sends only probes until it receives an acknowledgment.
 
 use driftway_base::{
-    Act, Assign, Duration, HeldTimers, Release, Seq, SeqRange, Signal, SignalKind, TcpView,
+    Act, Assign, Duration, HeldTimers, Release, Seq, SeqRange, Signal, SignalKind, TcpView, named,
+    options,
 };
 
-use super::{Connectivity, Context, DEFAULT_MSS, States, named};
+use super::{Connectivity, Context, DEFAULT_MSS, States};
 
-/// Standby parameters (yu-2004 §3.1, after Holland & Vaidya 1999).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StandbyOptions {
-    /// Interval between probes, and before the first one. yu-2004 §5.1: 2 s.
-    pub probe_interval: Duration,
-    /// Window and RTO after the standby.
-    pub after_standby: AfterStandby,
-    /// RTO after the standby with [`AfterStandby::Defaults`]. yu-2004 §3.1: 6 s.
-    pub default_rto: Duration,
-    /// Window after the standby with [`AfterStandby::Defaults`] (segments). yu-2004 §3.1: 2.
-    pub default_cwnd: u32,
+options! {
+    /// Standby parameters (yu-2004 §3.1, after Holland & Vaidya 1999).
+    pub struct StandbyOptions {
+        /// Interval between two probes, and between the beginning of a standby and the first probe
+        /// (yu-2004 §5.1).
+        probe_interval: time(2 s, Self::MIN_INTERVAL..),
+        /// Congestion window and retransmission timeout after a standby.
+        // The alternative to the default makes TCP wait for a long timeout when more is lost than the window
+        // allows to send (yu-2004 §3.1).
+        after: word(AfterStandby::Previous),
+        /// Retransmission timeout after a standby with `after = "defaults"` (yu-2004 §3.1).
+        default_rto: time(6 s, Self::MIN_INTERVAL..),
+        /// Congestion window in segments after a standby with `after = "defaults"` (yu-2004 §3.1).
+        default_cwnd: count(2, 1..=Self::MAX_CWND),
+    }
 }
 
-/// Window and RTO after a standby.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum AfterStandby {
-    /// The previous values, without back-off. This is the default, because the alternative makes TCP wait for
-    /// a long timeout when more is lost than the window allows to send (yu-2004 §3.1).
-    #[default]
-    Previous,
-    /// The values of `default_rto` and `default_cwnd`.
-    Defaults,
+named! {
+    /// Window and RTO after a standby.
+    pub enum AfterStandby {
+        /// The values before the standby, without back-off.
+        Previous = "old",
+        /// The values of `default_cwnd` and `default_rto`.
+        Defaults = "defaults",
+    }
 }
 
 impl StandbyOptions {
@@ -36,71 +40,6 @@ impl StandbyOptions {
     /// Maximum window (segments).
     pub const MAX_CWND: u32 = 1 << 16;
 }
-
-impl Default for StandbyOptions {
-    fn default() -> Self {
-        Self {
-            probe_interval: Duration::from_secs(2),
-            after_standby: AfterStandby::default(),
-            default_rto: Duration::from_secs(6),
-            default_cwnd: 2,
-        }
-    }
-}
-
-/// Options of an aid with [`StandbyOptions`] in the field `$field`, followed by others.
-macro_rules! standby_options {
-    ($field:ident $(, $other:expr)* $(,)?) => {
-        &[
-            AidOption {
-                name: "probe_interval",
-                about: "Interval between two probes, and between the beginning of a standby and the \
-                    first probe (yu-2004 §5.1).",
-                field: OptionField::Duration {
-                    min: StandbyOptions::MIN_INTERVAL, max: driftway_base::Duration::MAX,
-                    field: |o| &mut o.$field.probe_interval,
-                },
-            },
-            AidOption {
-                name: "after",
-                about: "Congestion window and retransmission timeout after a standby.",
-                field: OptionField::Choice(&[
-                    OptionChoice {
-                        name: "old",
-                        about: "The values before the standby, without back-off.",
-                        set: |o| o.$field.after_standby = AfterStandby::Previous,
-                    },
-                    OptionChoice {
-                        name: "defaults",
-                        about: "The values of `default_cwnd` and `default_rto`.",
-                        set: |o| o.$field.after_standby = AfterStandby::Defaults,
-                    },
-                ]),
-            },
-            AidOption {
-                name: "default_rto",
-                about: "Retransmission timeout after a standby with `after = \"defaults\"` (yu-2004 \
-                    §3.1).",
-                field: OptionField::Duration {
-                    min: StandbyOptions::MIN_INTERVAL, max: driftway_base::Duration::MAX,
-                    field: |o| &mut o.$field.default_rto,
-                },
-            },
-            AidOption {
-                name: "default_cwnd",
-                about: "Congestion window in segments after a standby with `after = \"defaults\"` \
-                    (yu-2004 §3.1).",
-                field: OptionField::Count {
-                    min: 1,
-                    max: StandbyOptions::MAX_CWND,
-                    field: |o| &mut o.$field.default_cwnd,
-                },
-            },
-            $($other,)*
-        ]
-    };
-}
-pub(crate) use standby_options;
 
 named! {
     /// States of a sender with standby.
@@ -229,8 +168,8 @@ impl Standby {
     /// Ends the standby; TCP resumes with the acknowledgment being delivered.
     pub fn end(&mut self, cx: &mut Context<'_, State>) {
         *cx.timer = None;
-        self.is_window_pending = self.options.after_standby == AfterStandby::Defaults;
-        let rto = match self.options.after_standby {
+        self.is_window_pending = self.options.after == AfterStandby::Defaults;
+        let rto = match self.options.after {
             AfterStandby::Previous => Assign::Keep,
             AfterStandby::Defaults => Assign::Value(self.options.default_rto),
         };

@@ -1,6 +1,6 @@
 //! Transition table of an aid.
 
-use super::Named;
+use driftway_base::Named;
 
 /// States of an aid, some of which mean that its connection is disconnected.
 pub trait Connectivity: Named {

@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use driftway_aid::options::{OptionInfo, OptionKind, OptionValue};
 use driftway_aid::registry::AIDS;
+use driftway_base::options::{OptionInfo, OptionKind};
 use driftway_route::{CACHES, CacheOptions};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::adhoc::dsr_cache::{DsrCache, DsrUpdate, PathCacheLimits};
 use crate::adhoc::radio::CaptureRatio;
 use crate::file_value::{Keyword, Keywords};
+use crate::options::WrittenValue;
 use crate::{
     Aid, Arp, ArpOptions, ArpRetryRule, BitRate, Decibel, Distance, Frequency, InterferenceHop,
     Lifetime, OrNone, PartitionHop, Phase, Power, Size, Speed, Tcp, Tick, Time, Window, preset,
@@ -262,7 +263,7 @@ fn aid(generator: &mut SchemaGenerator) -> Schema {
         let mut properties = Map::new();
         properties.insert("name".to_owned(), json!({ "const": listed.name }));
         for info in listed.options() {
-            properties.insert(info.name.to_owned(), option(generator, &info).to_value());
+            properties.insert(info.name.to_owned(), option(generator, info).to_value());
         }
         forms.push(json!({
             "title": listed.name,
@@ -285,23 +286,19 @@ fn option(generator: &mut SchemaGenerator, info: &OptionInfo) -> Schema {
         }
         OptionKind::Flag => json_schema!({ "type": "boolean" }),
         OptionKind::Choice(words) => {
-            let choices = words.iter().zip(&info.choices);
-            let forms: Vec<_> = choices
-                .map(|(word, about)| json!({ "const": word, "description": about }))
-                .collect();
+            let form = |(word, about)| json!({ "const": word, "description": about });
+            let forms: Vec<_> = words.iter().copied().map(form).collect();
             json_schema!({ "type": "string", "oneOf": forms })
         }
     };
-    let default = info.default.map(|value| match value {
-        OptionValue::Duration(span) => json!(Time(span)),
-        OptionValue::Count(count) => json!(count),
-        OptionValue::Flag(on) => json!(on),
-        OptionValue::Choice(word) => json!(word),
-    });
+    let default = info.default.map(|value| json!(WrittenValue(value)));
     let mut about = info.about.to_owned();
     if let OptionKind::Choice(words) = &info.kind {
-        let words: Vec<_> = words.iter().map(|word| format!("`\"{word}\"`")).collect();
+        let words: Vec<_> = words.iter().map(|(word, _)| format!("`\"{word}\"`")).collect();
         about = format!("{}: {}.", about.trim_end_matches('.'), words.join(" or "));
+    }
+    if default.is_none() {
+        about += " Default: the first tick of the host's clock.";
     }
     if let Some(default) = default {
         let text = match (&info.kind, default.as_str()) {

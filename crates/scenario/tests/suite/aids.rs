@@ -24,7 +24,7 @@ fn values(kind: &OptionKind) -> Vec<String> {
         }
         OptionKind::Count(least, most) => vec![least.to_string(), most.to_string()],
         OptionKind::Flag => vec!["true".into(), "false".into()],
-        OptionKind::Choice(words) => words.iter().map(|word| format!("\"{word}\"")).collect(),
+        OptionKind::Choice(words) => words.iter().map(|(word, _)| format!("\"{word}\"")).collect(),
     }
 }
 
@@ -67,7 +67,7 @@ fn every_aid_round_trips_with_its_defaults() {
 
         let defaults: Vec<_> = listed
             .options()
-            .into_iter()
+            .iter()
             .filter_map(|option| option.default.map(|value| (option.name, value)))
             .collect();
         assert_eq!(aid.options(), defaults);
@@ -90,7 +90,7 @@ fn every_option_accepts_its_values() {
             let short = listed.ordered_options.iter().find(|(_, long)| *long == option.name);
             let least = |name: &str| {
                 let options = listed.options();
-                let of = options.into_iter().find(|o| o.name == name).map(|o| o.kind);
+                let of = options.iter().find(|o| o.name == name).map(|o| o.kind);
                 let Some(OptionKind::Duration(least, _)) = of else { panic!("{name}") };
                 Time(least)
             };
@@ -130,7 +130,10 @@ fn options_reject_values_of_other_kinds() {
                 return;
             }
             OptionKind::Flag => "expected true or false".to_owned(),
-            OptionKind::Choice(words) => format!("expected one of \"{}\"", words.join("\", \"")),
+            OptionKind::Choice(words) => {
+                let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+                format!("expected one of \"{}\"", words.join("\", \""))
+            }
         };
         assert_eq!(says("3"), Err(format!("{place}{expected}, found the bare number 3")));
         if !matches!(option.kind, OptionKind::Flag) {

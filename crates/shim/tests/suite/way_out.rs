@@ -233,7 +233,7 @@ fn value(kind: &OptionKind, number: u64) -> OptionValue<'static> {
             OptionValue::Count(least + (number % u64::from((most - least).min(40) + 1)) as u32)
         }
         OptionKind::Flag => OptionValue::Flag(number & 1 == 0),
-        OptionKind::Choice(words) => OptionValue::Choice(words[number as usize % words.len()]),
+        OptionKind::Choice(words) => OptionValue::Choice(words[number as usize % words.len()].0),
     }
 }
 
