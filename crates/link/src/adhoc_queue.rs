@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use driftway_base::{Instant, NodeId, PacketId};
+use driftway_base::{Instant, NodeId, PacketId, named};
 
 use crate::config::QueueConfig;
 use crate::frame::{Dequeued, EnqueueOutcome, QueueEntry, QueuePosition};
@@ -18,18 +18,22 @@ pub struct AdhocQueueConfig {
     pub priority: Priority,
 }
 
-/// Priority scheduling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Priority {
-    /// First come, first served.
-    None,
-    /// Packets of [`PacketClass::Routing`] enter at the front, and evict the last packet of a full
-    /// queue, as in ns-2.35 with AODV (queue/priqueue.cc), whose queues hold one packet less than
-    /// configured.
-    RoutingFirst,
-    /// A queue per class, served in strict priority, as in ns-2.35 with DSR
-    /// (queue/dsr-priqueue.cc).
-    Classes,
+named! {
+    /// Priority of packets in an interface queue.
+    #[derive(Default)]
+    pub enum Priority {
+        /// First in, first out.
+        #[default]
+        None = "none",
+        /// Packets of the routing protocol are inserted at the head; when the queue is full, the packet
+        /// at its tail is dropped.
+        // As in ns-2.35 with AODV (queue/priqueue.cc), whose queues hold one packet less than configured.
+        RoutingFirst = "routing-first",
+        /// Four queues with the same limit in strict priority: routing protocol, audio and video (which
+        /// no application here sends), TCP acknowledgments without data, and all others.
+        // As in ns-2.35 with DSR (queue/dsr-priqueue.cc).
+        Classes = "classes",
+    }
 }
 
 /// Traffic classes, highest priority first.

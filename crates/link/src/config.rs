@@ -1,6 +1,6 @@
 //! Configuration of links and queues.
 
-use driftway_base::{Duration, Rate};
+use driftway_base::{Duration, Rate, named};
 
 use crate::codel::CodelConfig;
 use crate::red::RedConfig;
@@ -73,24 +73,31 @@ pub enum Discipline {
     Codel(CodelConfig),
 }
 
-/// Sharing of a link's rate between its directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Duplex {
-    /// Each direction has the full rate.
-    Full,
-    /// Half duplex: one frame at a time; when frames are queued at both ends, the ends alternate.
-    Shared,
-    /// Each frame is transmitted at the full rate without waiting for others, so that the queues
-    /// stay empty (the network model of `chandran-1998` §5.2).
-    PerPacket,
+named! {
+    /// Sharing of a link's rate between its directions.
+    #[derive(Default)]
+    pub enum Duplex {
+        /// Each direction has the whole rate.
+        #[default]
+        Full = "full",
+        /// One packet at a time in both directions together; when both ends have packets queued, they
+        /// alternate.
+        Shared = "shared",
+        /// Each packet has the whole rate to itself. No packet waits for another, so that queues stay
+        /// empty: the network model of chandran-1998 §5.2.
+        PerPacket = "per-packet",
+    }
 }
 
-/// Order of delivery in one direction, for frames with different delays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeliveryOrder {
-    /// Delivery in order: a frame arrives no earlier than its predecessor. A corrupted frame does not delay
-    /// others.
-    Fifo,
-    /// Frames with a shorter delay overtake.
-    Free,
+named! {
+    /// Order of delivery in one direction, for frames with different delays.
+    #[derive(Default)]
+    pub enum DeliveryOrder {
+        /// No packet arrives before its predecessor.
+        // A corrupted frame does not delay others.
+        #[default]
+        Fifo = "fifo",
+        /// Each packet arrives after its own delay.
+        Free = "free",
+    }
 }

@@ -22,6 +22,11 @@ pub struct RedConfig {
     pub ecn: bool,
 }
 
+impl RedConfig {
+    /// Size of a typical small frame (bytes).
+    pub const TYPICAL_FRAME_BYTES: u32 = 500;
+}
+
 /// State of RED in one queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Red {

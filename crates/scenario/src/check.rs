@@ -11,11 +11,10 @@ mod link;
 mod mixed;
 mod numbers;
 mod path;
-mod problem;
 mod reference;
 
+use crate::problem::{CheckResult, require, require_positive, require_range};
 use crate::{Network, Scenario};
-use problem::{CheckResult, require, require_positive, require_range};
 
 /// Each flow has its own port, from 1024 on.
 const MAX_FLOWS: u64 = 60_000;

@@ -7,12 +7,14 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use driftway_base::{Duration, Rate};
+use driftway_base::{Duration, Named, Rate};
+use driftway_link::{DeliveryOrder, Duplex, Priority};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Error, IntoDeserializer, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::unknown_word;
+use crate::value_or::value_or;
 use crate::{BitRate, Size, Time};
 
 /// A value of the file for a configuration field of type `T`.
@@ -64,13 +66,15 @@ impl FileValue<u32> for Size {
     }
 }
 
-/// A duration, or `"forever"`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Lifetime {
-    /// This duration.
-    Limited(Time),
-    /// Unlimited.
-    Forever,
+value_or! {
+    /// A duration, or `"forever"`.
+    #[derive(Eq, PartialOrd, Ord)]
+    pub enum Lifetime expecting "a time with its unit, such as \"20 min\", or \"forever\"" {
+        /// This duration.
+        Limited(time: Time) from text,
+        /// Unlimited.
+        Forever = "forever",
+    }
 }
 
 impl FileValue<Duration> for Lifetime {
@@ -82,34 +86,6 @@ impl FileValue<Duration> for Lifetime {
             Self::Limited(Time(time)) => *time,
             Self::Forever => Duration::MAX,
         }
-    }
-}
-
-impl Serialize for Lifetime {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Limited(time) => time.serialize(serializer),
-            Self::Forever => serializer.serialize_str("forever"),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Lifetime {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
-            type Value = Lifetime;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a time with its unit, such as \"20 min\", or \"forever\"")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Lifetime, E> {
-                match text {
-                    "forever" => Ok(Lifetime::Forever),
-                    _ => text.parse().map(Lifetime::Limited).map_err(E::custom),
-                }
-            }
-        }
-        deserializer.deserialize_any(Text)
     }
 }
 
@@ -180,14 +156,36 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OrNone<T> {
 }
 
 /// One of a protocol's alternatives, written by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keyword<T>(pub T);
 
 /// A protocol's alternatives and their names.
 pub trait Keywords: Copy + PartialEq + 'static {
     /// All alternatives.
     const ALL: &'static [(&'static str, Self)];
+    /// Descriptions of the alternatives, if their names do not say enough.
+    const DESCRIPTIONS: &'static [(&'static str, &'static str)] = &[];
 }
+
+/// Makes keywords of enumerations that have names of their own.
+macro_rules! named_keywords {
+    ($($type:ty),+) => {$(
+        impl Keywords for $type {
+            const ALL: &'static [(&'static str, Self)] = &{
+                let mut all = [("", <Self as Named>::ALL[0]); <Self as Named>::ALL.len()];
+                let mut at = 0;
+                while at < all.len() {
+                    all[at] = (<Self as Named>::ALL[at].name(), <Self as Named>::ALL[at]);
+                    at += 1;
+                }
+                all
+            };
+            const DESCRIPTIONS: &'static [(&'static str, &'static str)] =
+                <Self as Named>::DESCRIPTIONS;
+        }
+    )+};
+}
+named_keywords!(DeliveryOrder, Duplex, Priority);
 
 impl<T: Keywords> FileValue<T> for Keyword<T> {
     fn from_config(value: T) -> Self {
@@ -235,49 +233,3 @@ impl<'de, T: Keywords> Deserialize<'de> for Keyword<T> {
         deserializer.deserialize_any(Text(PhantomData))
     }
 }
-
-/// Generates a table of the file from a configuration: each field is a key of the given type, with
-/// the value in `$standard` as default. Fields after `given` are not keys; they have the given
-/// value.
-macro_rules! table {
-    (
-        $(#[$about:meta])*
-        $name:ident of $config:ty = $standard:expr, $expecting:literal;
-        $($(#[$doc:meta])* $field:ident: $type:ty,)*
-        $(; given $($given:ident = $value:expr,)*)?
-    ) => {
-        $(#[$about])*
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(deny_unknown_fields, default, expecting = $expecting)]
-        pub struct $name {
-            $($(#[$doc])* pub $field: $type,)*
-        }
-
-        impl $crate::file_value::FileValue<$config> for $name {
-            fn from_config(config: $config) -> Self {
-                Self { $($field: $crate::file_value::FileValue::from_config(config.$field),)* }
-            }
-            fn to_config(&self) -> $config {
-                type Config = $config;
-                Config {
-                    $($field: $crate::file_value::FileValue::to_config(&self.$field),)*
-                    $($($given: $value,)*)?
-                }
-            }
-        }
-
-        impl Default for $name {
-            fn default() -> Self {
-                $crate::file_value::FileValue::from_config($standard)
-            }
-        }
-
-        impl $name {
-            /// The protocol's configuration.
-            pub fn config(&self) -> $config {
-                $crate::file_value::FileValue::to_config(self)
-            }
-        }
-    };
-}
-pub(crate) use table;

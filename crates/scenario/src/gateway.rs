@@ -1,53 +1,50 @@
 //! The table `[network.gateway]` of a mixed network: what its gateway does with TCP connections.
 
-use serde::{Deserialize, Serialize};
-
+use crate::keys::keys;
 use crate::{Aid, Size, Tcp};
 
-/// Gateway of a mixed network, `[network.gateway]`: the node between air and wires, if it does more
-/// than forward.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a gateway")]
-pub struct Gateway {
-    /// The gateway: a node with a radio and a wire.
-    #[schemars(with = "crate::schema::NodeReference")]
-    pub node: u32,
-    /// The gateway splits every TCP connection that passes it between the air and the wires into two
-    /// conjugated ones, a wireless and a wired leg, each with its own loss recovery, congestion window
-    /// and ECN (liu-singh-2001 §III-A, for wires that do not implement ECN; similar to I-TCP). It ends
-    /// each leg in the name of the far end, answers a SYN once the other leg is established, and passes
-    /// on data, FINs and resets. Acknowledgments are then no longer end to end: one shows that the
-    /// gateway has the data, not that the receiver has them, and what the gateway has acknowledged is
-    /// lost if the other leg fails. Connections of the gateway's own host are not split. Only in a
-    /// network with one gateway; not available in `driftway emulate`. Default false.
-    #[serde(default)]
-    pub split: bool,
-    /// Room for the data of one direction of a split connection that the receiving end has not
-    /// acknowledged. When it is full the gateway stops reading, and the sender is stopped by its
-    /// window. At least one segment. Default 64 kB.
-    #[serde(default = "default_buffer")]
-    pub buffer: Size,
-    /// The gateway's end of wireless legs: `{ tcp = …, aid = … }`. Default: the defaults of both keys.
-    #[serde(default)]
-    pub wireless: GatewayLeg,
-    /// The gateway's end of wired legs: `{ tcp = …, aid = … }`. Default: the defaults of both keys.
-    #[serde(default)]
-    pub wired: GatewayLeg,
+keys! {
+    /// Gateway of a mixed network, `[network.gateway]`: the node between air and wires, if it does more
+    /// than forward.
+    pub struct Gateway expecting "a table with the keys of a gateway" {
+        /// The gateway: a node with a radio and a wire.
+        #[schemars(with = "crate::schema::NodeReference")]
+        node: u32,
+        /// The gateway splits every TCP connection that passes it between the air and the wires
+        /// into two conjugated ones, a wireless and a wired leg, each with its own loss recovery,
+        /// congestion window and ECN (liu-singh-2001 §III-A, for wires that do not implement ECN;
+        /// similar to I-TCP). It ends each leg in the name of the far end, answers a SYN once the
+        /// other leg is established, and passes on data, FINs and resets. Acknowledgments are then
+        /// no longer end to end: one shows that the gateway has the data, not that the receiver has
+        /// them, and what the gateway has acknowledged is lost if the other leg fails. Connections
+        /// of the gateway's own host are not split. Only in a network with one gateway; not
+        /// available in `driftway emulate`.
+        split: bool = default,
+        /// Room for the data of one direction of a split connection that the receiving end has not
+        /// acknowledged. When it is full the gateway stops reading, and the sender is stopped by
+        /// its window. At least one segment.
+        #[serde(default = "default_buffer")]
+        buffer: Size,
+        /// The gateway's end of wireless legs: `{ tcp = …, aid = … }`.
+        #[schemars(extend("x-default" = "the defaults of both keys"))]
+        wireless: GatewayLeg = default,
+        /// The gateway's end of wired legs: `{ tcp = …, aid = … }`.
+        #[schemars(extend("x-default" = "the defaults of both keys"))]
+        wired: GatewayLeg = default,
+    }
 }
 
-/// The gateway's end of a leg of split connections, `{ tcp = { … }, aid = "atcp" }`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys `tcp` and `aid`")]
-pub struct GatewayLeg {
-    /// TCP configuration, as in `flow.tcp`. Default: that of the flow.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<crate::schema::TcpOrPreset>")]
-    pub tcp: Option<Tcp>,
-    /// Aid, as in `flow.aid`, whose flow is the leg. Reports of lost packets (`routing.elfn`,
-    /// `routing.epln`) do not reach it, because routing sends them to nodes on the air only. Default
-    /// `"none"`.
-    #[serde(default)]
-    pub aid: Aid,
+keys! {
+    /// The gateway's end of a leg of split connections, `{ tcp = { … }, aid = "atcp" }`.
+    #[derive(Default)]
+    pub struct GatewayLeg expecting "a table with the keys `tcp` and `aid`" {
+        /// TCP configuration, as in `flow.tcp`.
+        #[schemars(with = "Option<crate::schema::TcpOrPreset>")]
+        tcp: Option<Tcp> => "that of the flow",
+        /// Aid, as in `flow.aid`, whose flow is the leg. Reports of lost packets (`routing.elfn`,
+        /// `routing.epln`) do not reach it, because routing sends them to nodes on the air only.
+        aid: Aid = default,
+    }
 }
 
 fn default_buffer() -> Size {

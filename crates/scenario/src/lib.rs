@@ -19,12 +19,14 @@
 mod adhoc;
 mod aid;
 mod check;
+mod deviation;
 mod error;
 mod fault;
 mod file;
 mod file_value;
 mod flow;
 mod gateway;
+mod keys;
 mod link;
 mod load;
 mod mixed;
@@ -34,6 +36,7 @@ mod options;
 mod overrides;
 mod path;
 mod preset;
+mod problem;
 mod quantity;
 mod queue;
 mod reader;
@@ -41,28 +44,31 @@ mod real_quantity;
 mod reference;
 mod regular_file;
 mod renamed;
+mod rules;
 mod scenario;
 mod schema;
 mod show;
 mod tagged;
 mod tcp;
 mod tree;
+mod value_or;
 mod wire_routes;
 
 pub use self::aid::Aid;
 pub use self::tcp::{Growth, Phase, Recovery, Tcp, Tick, Window};
 pub use adhoc::aodv::{Hello, LocalRepairMode, NearRepair, RequestRetry};
 pub use adhoc::arp::{ArpOptions, ArpRetryRule};
-pub use adhoc::compat::{Deviation, DeviationScope, ns2_deviations};
+pub use adhoc::compat::ns2_deviations;
 pub use adhoc::dsr::{FlowState, RequestTableHighest, RequestTableIds, RequestTableKind};
 pub use adhoc::dsr_cache::{DsrCache, DsrUpdate, PathCacheLimits};
-pub use adhoc::mac::MacTimeout;
-pub use adhoc::routing::StaticRouting;
+pub use adhoc::mac::{MacKind, MacTimeout};
+pub use adhoc::routing::{RoutingKind, StaticRouting};
 pub use adhoc::{
     Adhoc, Aodv, Arp, CaptureRatio, Compat, Dcf, Dsr, Feedback, LinkRetry, LinkSignals, Mac,
     Mobility, MobilityModel, MovementFile, MovementFormat, Point, Propagation, Radio,
     RouteProbeConfig, Routing, Tdma,
 };
+pub use deviation::{Deviation, DeviationScope};
 pub use error::Error;
 pub use fault::{
     ChangeTrigger, Congestion, Direction, FalseWarning, Fault, FaultKind, HopChange, Interference,
@@ -73,14 +79,14 @@ pub use file::{TomlFile, nearest};
 pub use file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone};
 pub use flow::{Application, Cbr, Flow, Transport};
 pub use gateway::{Gateway, GatewayLeg};
-pub use link::{Delay, DeliveryOrder, Duplex, Link, LinkErrors, LinkOverride};
+pub use link::{Delay, Link, LinkOverride};
 pub use mixed::{Air, Mixed, Route, Wire};
-pub use network::Network;
+pub use network::{Network, NetworkKind};
 pub use path::{
     BufferFlush, HopOverride, MultipathPolicy, ParallelPath, Path, RouterBuffer, Routers,
 };
 pub use quantity::{BitRate, Frequency, Size, Time, Unit, quantity};
-pub use queue::{Codel, Discipline, Priority, Queue, Red};
+pub use queue::{Discipline, Queue};
 pub use real_quantity::{Decibel, Distance, Power, Speed};
 pub use reference::{Coordinate, Reference};
 pub use scenario::Scenario;

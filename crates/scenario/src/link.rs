@@ -3,75 +3,62 @@
 use std::fmt;
 
 use driftway_base::Duration;
+use driftway_link::{DeliveryOrder, Duplex, ErrorModel, LinkConfig, QueueConfig, RedConfig};
 use serde::de::{MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::file_value::Keyword;
+use crate::keys::keys;
 use crate::{BitRate, Queue, Time};
 
-/// Link of a hop in both directions, `[network.link]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a link")]
-pub struct Link {
-    /// Bit rate.
-    pub rate: BitRate,
-    /// Propagation delay, drawn for each packet and direction: `"20 ms"`,
-    /// `{ uniform = ["10 ms", "30 ms"] }` or `{ mean = "20 ms", spread = 0.5 }`.
-    pub delay: Delay,
-    /// Bit error rate p: an IP packet of *n* bits is lost with the probability 1 − (1 − p)ⁿ.
-    /// Alternative to `network.link.packet_error_rate`. 0 to 1. Default: no errors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bit_error_rate: Option<f64>,
-    /// Packet error rate: the probability that a packet is lost, regardless of its size.
-    /// Alternative to `network.link.bit_error_rate`. 0 to 1. Default: no errors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub packet_error_rate: Option<f64>,
-    /// Queue in front of the link, one for each direction. Default: the defaults of its keys, a
-    /// drop-tail queue of 50 packets.
-    #[serde(default)]
-    pub queue: Queue,
-    /// Sharing of the rate: `"full"`, `"shared"` or `"per-packet"`. Default `"full"`.
-    #[serde(default)]
-    pub duplex: Duplex,
-    /// Delivery order: `"fifo"` or `"free"`, whereby packets with a shorter delay overtake others.
-    /// Default `"fifo"`.
-    #[serde(default)]
-    pub order: DeliveryOrder,
-    /// Probability that a congestion mark which the queue would set is not set. 0 to 1. Default 0.
-    #[serde(default)]
-    pub mark_loss: f64,
+keys! {
+    /// Link of a hop in both directions, `[network.link]`.
+    pub struct Link expecting "a table with the keys of a link" {
+        /// Bit rate.
+        rate: BitRate,
+        /// Propagation delay, drawn for each packet and direction: `"20 ms"`,
+        /// `{ uniform = ["10 ms", "30 ms"] }` or `{ mean = "20 ms", spread = 0.5 }`.
+        delay: Delay,
+        /// Bit error rate p: an IP packet of *n* bits is lost with the probability 1 − (1 − p)ⁿ.
+        /// Alternative to `network.link.packet_error_rate`. 0 to 1.
+        bit_error_rate: Option<f64> => "no errors",
+        /// Packet error rate: the probability that a packet is lost, regardless of its size.
+        /// Alternative to `network.link.bit_error_rate`. 0 to 1.
+        packet_error_rate: Option<f64> => "no errors",
+        /// Queue in front of the link, one for each direction.
+        #[schemars(extend("x-default" = "the defaults of its keys, a drop-tail queue of 50 packets"))]
+        queue: Queue = default,
+        /// Sharing of the rate: `"full"`, `"shared"` or `"per-packet"`.
+        duplex: Keyword<Duplex> = default,
+        /// Delivery order: `"fifo"` or `"free"`, whereby packets with a shorter delay overtake
+        /// others.
+        order: Keyword<DeliveryOrder> = default,
+        /// Probability that a congestion mark which the queue would set is not set. 0 to 1.
+        mark_loss: f64 = default,
+    }
 }
 
-/// Some keys of a link; keys that are left out keep the values of `[network.link]`.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with keys of a link")]
-pub struct LinkOverride {
-    /// Bit rate. Default: that of `[network.link]`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<BitRate>,
-    /// Propagation delay. Default: that of `[network.link]`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Delay>,
-    /// Bit error rate. Replaces either error rate of `[network.link]`. Default: the error rate of
-    /// `[network.link]`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bit_error_rate: Option<f64>,
-    /// Packet error rate. Replaces either error rate of `[network.link]`. Default: the error rate
-    /// of `[network.link]`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub packet_error_rate: Option<f64>,
-    /// Queue; replaced as a whole. Default: that of `[network.link]`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue: Option<Queue>,
-    /// Sharing of the rate: `"full"`, `"shared"` or `"per-packet"`. Default: that of
-    /// `[network.link]`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duplex: Option<Duplex>,
-    /// Delivery order: `"fifo"` or `"free"`. Default: that of `[network.link]`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub order: Option<DeliveryOrder>,
-    /// Probability that a congestion mark is not set. 0 to 1. Default: that of `[network.link]`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mark_loss: Option<f64>,
+keys! {
+    /// Some keys of a link; keys that are left out keep the values of `[network.link]`.
+    #[derive(Default)]
+    pub struct LinkOverride expecting "a table with keys of a link" {
+        /// Bit rate.
+        rate: Option<BitRate> => "that of `[network.link]`",
+        /// Propagation delay.
+        delay: Option<Delay> => "that of `[network.link]`",
+        /// Bit error rate. Replaces either error rate of `[network.link]`.
+        bit_error_rate: Option<f64> => "the error rate of `[network.link]`",
+        /// Packet error rate. Replaces either error rate of `[network.link]`.
+        packet_error_rate: Option<f64> => "the error rate of `[network.link]`",
+        /// Queue; replaced as a whole.
+        queue: Option<Queue> => "that of `[network.link]`",
+        /// Sharing of the rate: `"full"`, `"shared"` or `"per-packet"`.
+        duplex: Option<Keyword<Duplex>> => "that of `[network.link]`",
+        /// Delivery order: `"fifo"` or `"free"`.
+        order: Option<Keyword<DeliveryOrder>> => "that of `[network.link]`",
+        /// Probability that a congestion mark is not set. 0 to 1.
+        mark_loss: Option<f64> => "that of `[network.link]`",
+    }
 }
 
 /// Propagation delay of a link, or duration of an outage, in one of three forms.
@@ -89,7 +76,7 @@ pub enum Delay {
     MeanSpread {
         /// Mean.
         mean: Time,
-        /// Maximum deviation as a fraction of `mean`, 0 to 1. Default 0.
+        /// Maximum deviation as a fraction of `mean`, 0 to 1.
         #[schemars(default)]
         spread: f64,
     },
@@ -107,26 +94,37 @@ impl Delay {
             }
         }
     }
-}
 
-/// Error model of a link.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LinkErrors {
-    /// No errors.
-    None,
-    /// Bit errors with this probability per bit.
-    Bit(f64),
-    /// Packet losses with this probability per packet.
-    Packet(f64),
+    /// Configuration of the delay.
+    pub fn config(self) -> driftway_link::Delay {
+        match self.bounds() {
+            (low, high) if low == high => driftway_link::Delay::Fixed(low),
+            (low, high) => driftway_link::Delay::Uniform { low, high },
+        }
+    }
 }
 
 impl Link {
-    /// The error model in effect.
-    pub fn errors(&self) -> LinkErrors {
-        match (self.bit_error_rate, self.packet_error_rate) {
-            (Some(rate), _) => LinkErrors::Bit(rate),
-            (None, Some(rate)) => LinkErrors::Packet(rate),
-            (None, None) => LinkErrors::None,
+    /// Configuration of the link.
+    pub fn config(&self) -> LinkConfig {
+        let BitRate(rate) = self.rate;
+        LinkConfig {
+            rate,
+            delay: self.delay.config(),
+            errors: match (self.bit_error_rate, self.packet_error_rate) {
+                (Some(rate), _) => ErrorModel::BitErrorRate(rate),
+                (None, Some(rate)) => ErrorModel::FrameErrorRate(rate),
+                (None, None) => ErrorModel::None,
+            },
+            queue: QueueConfig {
+                limit: self.queue.packets as usize,
+                discipline: self
+                    .queue
+                    .config(rate.transmission_time(RedConfig::TYPICAL_FRAME_BYTES)),
+                mark_loss: self.mark_loss,
+            },
+            duplex: self.duplex.0,
+            order: self.order.0,
         }
     }
 }
@@ -149,36 +147,6 @@ impl LinkOverride {
             mark_loss: self.mark_loss.unwrap_or(link.mark_loss),
         }
     }
-}
-
-/// Sharing of a hop's rate between packets.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Duplex {
-    /// `"full"`: each direction has the whole rate.
-    #[default]
-    Full,
-    /// `"shared"`: one packet at a time in both directions together; when both ends have packets
-    /// queued, they alternate.
-    Shared,
-    /// `"per-packet"`: each packet has the whole rate to itself. No packet waits for another, so
-    /// that queues stay empty: the network model of chandran-1998 §5.2.
-    PerPacket,
-}
-
-/// Delivery order of packets on a link.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum DeliveryOrder {
-    /// `"fifo"`: no packet arrives before its predecessor.
-    #[default]
-    Fifo,
-    /// `"free"`: each packet arrives after its own delay.
-    Free,
 }
 
 impl<'de> Deserialize<'de> for Delay {
@@ -227,3 +195,17 @@ macro_rules! keys_of_link {
     };
 }
 pub(crate) use keys_of_link;
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn delays_are_fixed_where_their_bounds_are_equal() {
+        let ms = Duration::from_millis;
+        let around = |spread| Delay::MeanSpread { mean: Time(ms(20)), spread }.config();
+        assert_eq!(Delay::Fixed(Time(ms(20))).config(), driftway_link::Delay::Fixed(ms(20)));
+        assert_eq!(around(0.0), driftway_link::Delay::Fixed(ms(20)));
+        assert_eq!(around(0.5), driftway_link::Delay::Uniform { low: ms(10), high: ms(30) });
+    }
+}

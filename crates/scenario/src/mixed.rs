@@ -8,37 +8,37 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::keys::keys;
 use crate::link::keys_of_link;
 use crate::{Adhoc, Fault, Flow, Gateway, Link, Transport, fault, tagged};
 
-/// A mixed network, `[network]` with `kind = "mixed"`: named nodes, wires between any of them, and
-/// radios on some of them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a network")]
-pub struct Mixed {
-    /// Names of the nodes, 2 to 1000, each with a wire or a radio. A name begins with a letter and
-    /// continues with letters, digits, `-` and `_`; `"n[1-20]"` stands for `"n1"` to `"n20"`. Where
-    /// a key takes a node, it takes its name, or its index in this list, from 0.
-    #[schemars(with = "Vec<crate::schema::NodeName>")]
-    pub nodes: Vec<String>,
-    /// Wired links: `[[network.wire]]`. Default: none.
-    #[serde(default, rename = "wire", skip_serializing_if = "Vec::is_empty")]
-    pub wires: Vec<Wire>,
-    /// Routes over wires: `[[network.route]]`. Default: the shortest by the number of wires; of equal ones,
-    /// the one whose first wire comes first in the file.
-    #[serde(default, rename = "route", skip_serializing_if = "Vec::is_empty")]
-    pub routes: Vec<Route>,
-    /// Radio channels: `[network.air]`, or several `[[network.air]]` with names. Default: none, no node has
-    /// a radio.
-    #[serde(default, rename = "air", with = "airs", skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "crate::schema::OneOrSeveral<Air>")]
-    pub airs: Vec<Air>,
-    /// The gateway, if it does more than forward: `[network.gateway]`. Default: it forwards.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gateway: Option<Gateway>,
-    /// Faults and their schedule: `[[network.fault]]`. Default: none.
-    #[serde(default, rename = "fault", skip_serializing_if = "Vec::is_empty")]
-    pub faults: Vec<Fault>,
+keys! {
+    /// A mixed network, `[network]` with `kind = "mixed"`: named nodes, wires between any of them, and
+    /// radios on some of them.
+    pub struct Mixed expecting "a table with the keys of a network" {
+        /// Names of the nodes, 2 to 1000, each with a wire or a radio. A name begins with a letter
+        /// and continues with letters, digits, `-` and `_`; `"n[1-20]"` stands for `"n1"` to
+        /// `"n20"`. Where a key takes a node, it takes its name, or its index in this list, from 0.
+        #[schemars(with = "Vec<crate::schema::NodeName>")]
+        nodes: Vec<String>,
+        /// Wired links: `[[network.wire]]`.
+        #[serde(rename = "wire")]
+        wires: Vec<Wire> => "none",
+        /// Routes over wires: `[[network.route]]`.
+        #[serde(rename = "route")]
+        routes: Vec<Route> =>
+            "the shortest by the number of wires; of equal ones, the one whose first wire comes \
+             first in the file",
+        /// Radio channels: `[network.air]`, or several `[[network.air]]` with names.
+        #[serde(rename = "air", with = "airs")]
+        #[schemars(with = "crate::schema::OneOrSeveral<Air>")]
+        airs: Vec<Air> => "none, no node has a radio",
+        /// The gateway, if it does more than forward: `[network.gateway]`.
+        gateway: Option<Gateway> => "it forwards",
+        /// Faults and their schedule: `[[network.fault]]`.
+        #[serde(rename = "fault")]
+        faults: Vec<Fault> => "none",
+    }
 }
 
 /// Wired link between two nodes, `[[network.wire]]`: any key of `[network.link]`, with the same
@@ -79,8 +79,8 @@ pub struct Route {
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[schemars(deny_unknown_fields, transform = remove_keys_of_network)]
 pub struct Air {
-    /// Name, which differs from those of other airs. Default: none; required if there are several.
-    #[schemars(with = "Option<String>")]
+    /// Name, which differs from those of other airs.
+    #[schemars(with = "Option<String>", extend("x-default" = "none; required if there are several"))]
     #[serde(skip_serializing_if = "airs::is_only")]
     pub name: String,
     /// The nodes with a radio, at least 2, in the order in which `network.air.mobility` lists

@@ -1,23 +1,21 @@
 //! The table `[network]`.
 
-use serde::de::MapAccess;
-use serde::de::value::MapAccessDeserializer;
-use serde::{Deserialize, Deserializer, Serialize};
-
-use crate::tagged::{self, Tagged};
+use crate::tagged::tagged;
 use crate::{Adhoc, Fault, Flow, Mixed, Mobility, MovementFile, Path};
 
-/// Network, `[network]`; the key `kind` selects the variant.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-#[allow(clippy::large_enum_variant, reason = "a scenario has one")]
-pub enum Network {
-    /// `"path"`: a chain of store-and-forward links.
-    Path(Path),
-    /// `"adhoc"`: mobile nodes with radios.
-    Adhoc(Adhoc),
-    /// `"mixed"`: named nodes with wires between any of them, and with radios on some.
-    Mixed(Mixed),
+tagged! {
+    /// Network, `[network]`; the key `kind` selects the variant.
+    #[allow(clippy::large_enum_variant, reason = "a scenario has one")]
+    pub enum Network by "kind",
+    /// Values of `kind`.
+    pub enum NetworkKind {
+        /// `"path"`: a chain of store-and-forward links.
+        Path(Path) = "path",
+        /// `"adhoc"`: mobile nodes with radios.
+        Adhoc(Adhoc) = "adhoc",
+        /// `"mixed"`: named nodes with wires between any of them, and with radios on some.
+        Mixed(Mixed) = "mixed",
+    }
 }
 
 impl Network {
@@ -89,35 +87,5 @@ impl Network {
             Self::Mixed(mixed) => (None, mixed.airs.as_mut_slice()),
         };
         adhoc.into_iter().chain(airs.iter_mut().map(|air| &mut air.adhoc))
-    }
-}
-
-/// Values of `kind`.
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Kind {
-    Path,
-    Adhoc,
-    Mixed,
-}
-
-impl<'de> Tagged<'de> for Network {
-    const KEY: &'static str = "kind";
-    type Kind = Kind;
-    fn read<A: MapAccess<'de>>(
-        kind: Kind,
-        rest: MapAccessDeserializer<A>,
-    ) -> Result<Self, A::Error> {
-        match kind {
-            Kind::Path => Path::deserialize(rest).map(Self::Path),
-            Kind::Adhoc => Adhoc::deserialize(rest).map(Self::Adhoc),
-            Kind::Mixed => Mixed::deserialize(rest).map(Self::Mixed),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Network {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        tagged::deserialize(deserializer)
     }
 }

@@ -2,35 +2,33 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::keys::keys;
 use crate::link::keys_of_link;
 use crate::{Fault, Link, LinkOverride, PartitionSignal, Time, fault, tagged};
 
-/// A path, `[network]` with `kind = "path"`: nodes 0 … `hops` in a chain, where hop *k* connects
-/// node *k* − 1 and node *k*.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a network")]
-pub struct Path {
-    /// Number of hops, 1 to 64.
-    pub hops: u32,
-    /// Distribution of packets over several routes to the same destination: `"round-robin"` or
-    /// `"random"`. Default `"round-robin"`.
-    #[serde(default)]
-    pub multipath: MultipathPolicy,
-    /// Link of every hop.
-    pub link: Link,
-    /// Route failure handling of the routers: `[network.routers]`. Default: none; with a partition
-    /// that has `signal = "rfn"`, the defaults of all its keys.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub routers: Option<Routers>,
-    /// Deviations of single hops from `network.link`: `[[network.override]]`. Default: none.
-    #[serde(default, rename = "override", skip_serializing_if = "Vec::is_empty")]
-    pub overrides: Vec<HopOverride>,
-    /// Additional routes parallel to the chain: `[[network.parallel]]`. Default: none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parallel: Vec<ParallelPath>,
-    /// Faults and their schedule: `[[network.fault]]`. Default: none.
-    #[serde(default, rename = "fault", skip_serializing_if = "Vec::is_empty")]
-    pub faults: Vec<Fault>,
+keys! {
+    /// A path, `[network]` with `kind = "path"`: nodes 0 … `hops` in a chain, where hop *k* connects
+    /// node *k* − 1 and node *k*.
+    pub struct Path expecting "a table with the keys of a network" {
+        /// Number of hops, 1 to 64.
+        hops: u32,
+        /// Distribution of packets over several routes to the same destination: `"round-robin"` or
+        /// `"random"`.
+        multipath: MultipathPolicy = default,
+        /// Link of every hop.
+        link: Link,
+        /// Route failure handling of the routers: `[network.routers]`.
+        routers: Option<Routers> =>
+            "none; with a partition that has `signal = \"rfn\"`, the defaults of all its keys",
+        /// Deviations of single hops from `network.link`: `[[network.override]]`.
+        #[serde(rename = "override")]
+        overrides: Vec<HopOverride> => "none",
+        /// Additional routes parallel to the chain: `[[network.parallel]]`.
+        parallel: Vec<ParallelPath> => "none",
+        /// Faults and their schedule: `[[network.fault]]`.
+        #[serde(rename = "fault")]
+        faults: Vec<Fault> => "none",
+    }
 }
 
 impl Path {
@@ -95,45 +93,39 @@ pub struct ParallelPath {
     pub hops: u32,
     /// The route is used only by its ends, `network.parallel.from` and `network.parallel.to`, while
     /// they know from an RFN that all other routes have failed; false: it carries its share of the
-    /// packets. Default false.
+    /// packets.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    #[schemars(default)]
+    #[schemars(default, extend("default" = false))]
     pub standby: bool,
     /// Keys that differ from `[network.link]`.
     #[serde(flatten)]
     pub link: LinkOverride,
 }
 
-/// Route failure handling of the routers, `[network.routers]`, with partitions that have
-/// `signal = "rfn"`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default, expecting = "a table with the keys of routers")]
-pub struct Routers {
-    /// Time for which a router considers a route failed after an RFN of another router, because an
-    /// RRN may be lost; the default is TCP-F's route failure timeout. Default 20 s.
-    pub rfn_lifetime: Time,
-    /// Buffer for packets that have no route, such as `{ packets = 20, flush = "route" }`
-    /// (chandran-1998 §6.1). Default: none, they are dropped.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub buffer: Option<RouterBuffer>,
-}
-
-impl Default for Routers {
-    fn default() -> Self {
-        Self { rfn_lifetime: Time::from_millis(20_000), buffer: None }
+keys! {
+    /// Route failure handling of the routers, `[network.routers]`, with partitions that have
+    /// `signal = "rfn"`.
+    #[derive(Copy, Eq)]
+    pub struct Routers with defaults expecting "a table with the keys of routers" {
+        /// Time for which a router considers a route failed after an RFN of another router, because
+        /// an RRN may be lost; the default is TCP-F's route failure timeout.
+        rfn_lifetime: Time = Time::from_millis(20_000),
+        /// Buffer for packets that have no route, such as `{ packets = 20, flush = "route" }`
+        /// (chandran-1998 §6.1).
+        buffer: Option<RouterBuffer> => "none, they are dropped",
     }
 }
 
-/// Buffer of a router for packets without a route, `{ packets = 20, flush = "route" }`
-/// (chandran-1998 §6.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys `packets` and `flush`")]
-pub struct RouterBuffer {
-    /// Maximum number of buffered packets per destination. 1 to 1000000.
-    pub packets: u32,
-    /// Trigger that releases the buffered packets: `"route"` or `"rrn"`. Default `"route"`.
-    #[serde(default)]
-    pub flush: BufferFlush,
+keys! {
+    /// Buffer of a router for packets without a route, `{ packets = 20, flush = "route" }`
+    /// (chandran-1998 §6.1).
+    #[derive(Copy, Eq)]
+    pub struct RouterBuffer expecting "a table with the keys `packets` and `flush`" {
+        /// Maximum number of buffered packets per destination. 1 to 1000000.
+        packets: u32,
+        /// Trigger that releases the buffered packets: `"route"` or `"rrn"`.
+        flush: BufferFlush = default,
+    }
 }
 
 /// Trigger that releases the buffered packets of a router.

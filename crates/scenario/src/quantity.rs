@@ -4,11 +4,10 @@
 use std::fmt;
 
 use driftway_base::{Duration, Rate};
-use serde::de::{Unexpected, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::quoted;
 use crate::real_quantity::unknown_unit;
+use crate::value_or::written;
 use crate::{Distance, Speed};
 
 /// A duration: `ns`, `us`, `ms`, `s`, `min`, `h`.
@@ -209,30 +208,7 @@ macro_rules! quantity {
             }
         }
 
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Text;
-                impl Visitor<'_> for Text {
-                    type Value = $type;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str(concat!($what, " with its unit, such as \"", $example, "\""))
-                    }
-                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
-                        text.parse().map_err(E::custom)
-                    }
-                    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<$type, E> {
-                        Err(E::invalid_type(Unexpected::Unsigned(number), &self))
-                    }
-                }
-                deserializer.deserialize_any(Text)
-            }
-        }
+        written!($type, $what, $example, $units, false);
     };
 }
 

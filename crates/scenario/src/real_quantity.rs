@@ -3,10 +3,8 @@
 
 use std::fmt;
 
-use serde::de::{Unexpected, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use crate::error::{nearest, quoted};
+use crate::value_or::written;
 
 /// A length or a coordinate, in metres: `mm`, `cm`, `m`, `km`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
@@ -133,30 +131,7 @@ macro_rules! measure {
             }
         }
 
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Text;
-                impl Visitor<'_> for Text {
-                    type Value = $type;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str(concat!($what, " with its unit, such as \"", $example, "\""))
-                    }
-                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
-                        text.parse().map_err(E::custom)
-                    }
-                    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<$type, E> {
-                        Err(E::invalid_type(Unexpected::Unsigned(number), &self))
-                    }
-                }
-                deserializer.deserialize_any(Text)
-            }
-        }
+        written!($type, $what, $example, $units, true);
     };
 }
 

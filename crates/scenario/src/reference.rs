@@ -2,21 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Published results, `[[reference]]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a reference")]
-pub struct Reference {
-    /// Source of the numbers, such as `"liu-singh-2001, figure 8"`.
-    pub source: String,
-    /// Metric that they are compared with, such as `"completion_s"`.
-    pub metric: String,
-    /// Dotted key of the scenario that varies, such as `"network.link.delay.mean"`.
-    pub x: String,
-    /// Points: pairs of a value of that key and the published number.
-    pub points: Vec<(Coordinate, f64)>,
-    /// Label of the line. Default: the value of `source`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label: Option<String>,
+use crate::keys::keys;
+
+keys! {
+    /// Published results, `[[reference]]`.
+    pub struct Reference expecting "a table with the keys of a reference" {
+        /// Source of the numbers, such as `"liu-singh-2001, figure 8"`.
+        source: String,
+        /// Metric that they are compared with, such as `"completion_s"`.
+        metric: String,
+        /// Dotted key of the scenario that varies, such as `"network.link.delay.mean"`.
+        x: String,
+        /// Points: pairs of a value of that key and the published number.
+        points: Vec<(Coordinate, f64)>,
+        /// Label of the line.
+        label: Option<String> => "the value of `source`",
+    }
 }
 
 /// A value on the x axis: `"10 ms"` or a bare number.

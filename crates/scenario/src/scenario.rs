@@ -1,31 +1,29 @@
 //! The scenario: everything about a run but its seed.
 
-use serde::{Deserialize, Serialize};
-
+use crate::keys::keys;
 use crate::{Aid, Flow, Network, Reference, Time, Transport};
 
-/// A scenario file. The results of [`Scenario::parse`] and [`Scenario::load`] are checked, and
-/// their defaults are filled in.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a scenario")]
-pub struct Scenario {
-    /// Name of the scenario in results.
-    pub name: String,
-    /// Description for readers. Default: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// Maximum duration of a run in simulated time; the run ends earlier when all transfers are
-    /// complete.
-    pub duration: Time,
-    /// Network: `[network]`.
-    pub network: Network,
-    /// Traffic flows, at least one: `[[flow]]`.
-    #[serde(default, rename = "flow", skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1))]
-    pub flows: Vec<Flow>,
-    /// Published results to compare with: `[[reference]]`. Default: none.
-    #[serde(default, rename = "reference", skip_serializing_if = "Vec::is_empty")]
-    pub references: Vec<Reference>,
+keys! {
+    /// A scenario file. The results of [`Scenario::parse`] and [`Scenario::load`] are checked, and
+    /// their defaults are filled in.
+    pub struct Scenario expecting "a table with the keys of a scenario" {
+        /// Name of the scenario in results.
+        name: String,
+        /// Description for readers.
+        description: Option<String> => "none",
+        /// Maximum duration of a run in simulated time; the run ends earlier when all transfers are
+        /// complete.
+        duration: Time,
+        /// Network: `[network]`.
+        network: Network,
+        /// Traffic flows, at least one: `[[flow]]`.
+        #[serde(rename = "flow", default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(length(min = 1))]
+        flows: Vec<Flow>,
+        /// Published results to compare with: `[[reference]]`.
+        #[serde(rename = "reference")]
+        references: Vec<Reference> => "none",
+    }
 }
 
 impl Scenario {

@@ -23,6 +23,65 @@ pub(crate) trait Tagged<'de>: Sized {
     ) -> Result<Self, A::Error>;
 }
 
+/// Declares a table whose tag selects the other keys, and the enumeration of the tag's values.
+macro_rules! tagged {
+    (
+        $(#[$about:meta])*
+        pub enum $name:ident by $tag:literal,
+        $(#[$about_kind:meta])*
+        $kind_visibility:vis enum $kind:ident {
+            $($(#[doc = $doc:literal])+ $variant:ident($table:ty) = $word:literal,)+
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
+        #[serde(tag = $tag)]
+        pub enum $name {
+            $($(#[doc = $doc])+ #[serde(rename = $word)] $variant($table),)+
+        }
+
+        driftway_base::named! {
+            $(#[$about_kind])*
+            #[derive(serde::Deserialize)]
+            #[serde(rename = "Kind")]
+            $kind_visibility enum $kind {
+                $($(#[doc = $doc])+ #[serde(rename = $word)] $variant = $word,)+
+            }
+        }
+
+        impl $name {
+            /// Value of the tag.
+            $kind_visibility const fn kind(&self) -> $kind {
+                match self {
+                    $(Self::$variant(_) => $kind::$variant,)+
+                }
+            }
+        }
+
+        impl<'de> $crate::tagged::Tagged<'de> for $name {
+            const KEY: &'static str = $tag;
+            type Kind = $kind;
+            fn read<A: serde::de::MapAccess<'de>>(
+                kind: $kind,
+                rest: serde::de::value::MapAccessDeserializer<A>,
+            ) -> Result<Self, A::Error> {
+                match kind {
+                    $($kind::$variant => {
+                        serde::Deserialize::deserialize(rest).map(Self::$variant)
+                    })+
+                }
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                $crate::tagged::deserialize(from)
+            }
+        }
+    };
+}
+pub(crate) use tagged;
+
 /// Deserializes `T` from a table that begins with its tag.
 pub(crate) fn deserialize<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where

@@ -1,16 +1,16 @@
 //! The table `tcp`: TCP at both ends of a flow.
 
-use std::fmt;
+use std::str::FromStr;
 
 use driftway_base::Duration;
 use driftway_tcp::{
-    Clock, Config, DelayedAck, GrowthKind, RecoveryKind, option_default_doc, options,
+    Clock, Config, DelayedAck, GrowthKind, RecoveryKind, option_default_text, options,
 };
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, Unexpected, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::file_value::{FileValue, Keyword, Keywords};
+use crate::keys::keys;
+use crate::value_or::{self, TextOrTable, value_or};
 use crate::{Size, Time};
 
 /// Coarser clocks are those of BSD, whose delayed acknowledgments have their own tick.
@@ -97,36 +97,38 @@ macro_rules! tcp {
             /// ticks, an initial window of one segment), `"newreno"` and `"sack"` (the current RFCs
             /// with that loss recovery), `"linux"` (the defaults of Linux 6, without HyStart, and
             /// with a delayed acknowledgment timeout of 40 ms, the minimum of Linux), or `"ns-2"`
-            /// (ns-2.35). Default: none.
+            /// (ns-2.35).
             #[serde(skip_serializing_if = "Option::is_none")]
-            #[schemars(with = "Option<crate::schema::PresetName>")]
+            #[schemars(with = "Option<crate::schema::PresetName>", extend("x-default" = "none"))]
             pub preset: Option<String>,
             /// Loss recovery: `"tahoe"`, `"reno"`, `"newreno"`, `"sack"`, `"rack-tlp"` or
-            /// `"segment-timers"`. Default `"sack"`.
+            /// `"segment-timers"`.
             pub recovery: Recovery,
             /// Growth of the congestion window: `"reno"` or `"cubic"`. Not every growth is
             /// available with every `flow.tcp.recovery`: tahoe and reno need
-            /// `"reno"`. Default `"reno"`.
+            /// `"reno"`.
             pub growth: Growth,
             /// Maximum segment size: the largest payload of a segment, before TCP options are
-            /// subtracted (RFC 6691). 48 B to 65495 B. Default 1460 B.
+            /// subtracted (RFC 6691). 48 B to 65495 B.
             pub mss: Size,
             /// Receive buffer, which is the largest window that the receiver advertises: a size, or
-            /// a bare number of segments. Default 64 kB.
+            /// a bare number of segments.
             pub window: Window,
             /// Granularity of the clock for round-trip times and timers: a time for both, or a
-            /// table `{ rtt = "500 ms", timer = "500 ms", phase = "random" }`. Default 1 ms.
+            /// table `{ rtt = "500 ms", timer = "500 ms", phase = "random" }`.
+            #[serde(deserialize_with = "value_or::text_or_table")]
+            #[schemars(with = "value_or::OrTable<Time, Tick>")]
             pub tick: Tick,
-            /// Delayed acknowledgments of the receiver (RFC 5681 §4.2). Default true.
+            /// Delayed acknowledgments of the receiver (RFC 5681 §4.2).
             pub delayed_ack: bool,
             /// Maximum delay of a delayed acknowledgment. With a coarse clock (timer ticks of
             /// 200 ms or more) this timer expires on ticks of its own length, as BSD's fast timer
-            /// does; otherwise exactly. Default 200 ms.
+            /// does; otherwise exactly.
             pub delayed_ack_timeout: Time,
             $(
                 $(#[$doc])*
-                #[doc = option_default_doc!($kind $($default)+)]
                 #[serde(skip_serializing_if = "Omittable::is_left_out")]
+                #[schemars(extend("x-default" = option_default_text!($kind $($default)+)))]
                 pub $name: key!($kind),
             )*
         }
@@ -225,40 +227,41 @@ impl Keywords for GrowthKind {
     const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 
-/// A window: `"16 kB"`, or a bare number of segments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum Window {
-    /// A number of bytes.
-    Bytes(Size),
-    /// A number of segments of the MSS.
-    Segments(u32),
+value_or! {
+    /// A window: `"16 kB"`, or a bare number of segments.
+    #[derive(Eq)]
+    pub enum Window
+    expecting "a size with its unit, such as \"16 kB\", or a number of segments" {
+        /// A number of bytes.
+        Bytes(size: Size) from text,
+        /// A number of segments of the MSS.
+        Segments(count: u32) from number "number of segments",
+    }
 }
 
-/// Clock granularity: one time for all, or `{ rtt, timer, phase }`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Tick {
-    /// Granularity of round-trip time measurements. Default 1 ms.
-    pub rtt: Time,
-    /// Timers expire at multiples of this time. Default 1 ms.
-    pub timer: Time,
-    /// Phase of the clock: time of its first tick, shorter than `flow.tcp.tick.timer`, or `"random"`.
-    /// Default `"random"`.
-    pub phase: Phase,
+keys! {
+    /// Clock granularity, `{ rtt = "500 ms", timer = "500 ms", phase = "random" }`. A time alone is the
+    /// granularity of both.
+    #[derive(Copy, Eq)]
+    pub struct Tick with defaults expecting "a table with the keys `rtt`, `timer`, `phase`" {
+        /// Granularity of round-trip time measurements.
+        rtt: Time = Time::from_millis(1),
+        /// Timers expire at multiples of this.
+        timer: Time = Time::from_millis(1),
+        /// Phase of the clock: time of its first tick, shorter than `flow.tcp.tick.timer`; random:
+        /// drawn by seed and host.
+        phase: Phase = Phase::Random,
+    }
 }
 
-/// Phase of a clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// `"random"`: drawn within one tick, by seed and host.
-    Random,
-    /// This time after the start of the run.
-    At(Time),
-}
-
-impl Default for Tick {
-    fn default() -> Self {
-        Self::uniform(Time::from_millis(1))
+value_or! {
+    /// Phase of a clock.
+    #[derive(Eq)]
+    pub enum Phase expecting "a time with its unit, such as \"20 ms\", or \"random\"" {
+        /// `"random"`: drawn within one tick, by seed and host.
+        Random = "random",
+        /// This time after the start of the run.
+        At(time: Time) from text,
     }
 }
 
@@ -269,89 +272,14 @@ impl Tick {
     }
 }
 
-impl Serialize for Phase {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Random => serializer.serialize_str("random"),
-            Self::At(time) => time.serialize(serializer),
-        }
-    }
+impl TextOrTable for Tick {
+    const EXPECTING: &'static str = "a time with its unit, such as \"500 ms\", or a table with the \
+        keys `rtt`, `timer`, `phase`";
 }
 
-impl<'de> Deserialize<'de> for Phase {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct PhaseVisitor;
-        impl Visitor<'_> for PhaseVisitor {
-            type Value = Phase;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a time with its unit, such as \"20 ms\", or \"random\"")
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Phase, E> {
-                match text {
-                    "random" => Ok(Phase::Random),
-                    _ => text.parse().map(Phase::At).map_err(E::custom),
-                }
-            }
-        }
-        deserializer.deserialize_any(PhaseVisitor)
-    }
-}
-
-impl<'de> Deserialize<'de> for Window {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl Visitor<'_> for Either {
-            type Value = Window;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a size with its unit, such as \"16 kB\", or a number of segments")
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Window, E> {
-                text.parse().map(Window::Bytes).map_err(E::custom)
-            }
-            fn visit_i64<E: serde::de::Error>(self, count: i64) -> Result<Window, E> {
-                let wrong = |_| E::invalid_value(Unexpected::Signed(count), &self);
-                u32::try_from(count).map(Window::Segments).map_err(wrong)
-            }
-            fn visit_u64<E: serde::de::Error>(self, count: u64) -> Result<Window, E> {
-                let wrong = |_| E::invalid_value(Unexpected::Unsigned(count), &self);
-                u32::try_from(count).map(Window::Segments).map_err(wrong)
-            }
-        }
-        deserializer.deserialize_any(Either)
-    }
-}
-
-impl<'de> Deserialize<'de> for Tick {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Keys {
-            rtt: Option<Time>,
-            timer: Option<Time>,
-            phase: Option<Phase>,
-        }
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = Tick;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "a time with its unit, such as \"500 ms\", or a table with the keys `rtt`, \
-                     `timer`, `phase`",
-                )
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Tick, E> {
-                text.parse().map(Tick::uniform).map_err(E::custom)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Tick, A::Error> {
-                let keys = Keys::deserialize(MapAccessDeserializer::new(map))?;
-                let default = Tick::default();
-                Ok(Tick {
-                    rtt: keys.rtt.unwrap_or(default.rtt),
-                    timer: keys.timer.unwrap_or(default.timer),
-                    phase: keys.phase.unwrap_or(default.phase),
-                })
-            }
-        }
-        deserializer.deserialize_any(Either)
+impl FromStr for Tick {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.parse().map(Self::uniform)
     }
 }

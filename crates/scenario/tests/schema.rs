@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use driftway_scenario::{Scenario, quantity};
+use driftway_scenario::Scenario;
 use serde_json::Value;
 
 fn root() -> PathBuf {
@@ -98,51 +98,6 @@ fn documented_output_covers_each_key_and_round_trips() {
     }
 }
 
-/// Calls `see` with each key of the schema that has a default.
-fn defaults<'a>(schema: &'a Value, see: &mut impl FnMut(&'a str, &'a Value, &'a Value)) {
-    if let Some(keys) = schema.get("properties").and_then(Value::as_object) {
-        for (key, value) in keys {
-            if let Some(default) = value.get("default") {
-                see(key, default, value);
-            }
-        }
-    }
-    match schema {
-        Value::Object(parts) => parts.values().for_each(|part| defaults(part, see)),
-        Value::Array(parts) => parts.iter().for_each(|part| defaults(part, see)),
-        _ => {}
-    }
-}
-
-#[test]
-fn documented_defaults_are_effective() {
-    let schema = Scenario::schema();
-    let mut compared = 0;
-    defaults(&schema, &mut |key, default, value| {
-        let text = value["description"].as_str().unwrap_or_default().replace('\n', " ");
-        let Some((_, says)) = text.split_once("Default ") else { return };
-        let says = says
-            .split([';', ':', '(', ','])
-            .next()
-            .unwrap_or_default()
-            .split(". ")
-            .next()
-            .unwrap_or_default()
-            .trim_end_matches('.');
-        let says = says.trim().trim_matches('`').trim_matches('"');
-        let is = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
-        let same = says == is
-            || quantity(says).is_some() && quantity(says) == quantity(&is)
-            || says.parse::<f64>().is_ok_and(|says| Ok(says) == is.parse());
-        if default.is_object() || default.is_array() || says.starts_with("in a scenario") {
-            return;
-        }
-        assert!(same, "{key}: the text has {says}, the default is {is}");
-        compared += 1;
-    });
-    assert!(compared > 100, "{compared}");
-}
-
 /// Calls `see` with each key of the schema and its schema.
 fn keys<'a>(schema: &'a Value, see: &mut impl FnMut(&'a str, &'a Value)) {
     match schema {
@@ -181,19 +136,72 @@ fn the_schema_has_no_null() {
 
 #[test]
 fn no_cell_of_the_reference_is_empty() {
+    let rows = rows();
+    for row in &rows {
+        assert!(row.iter().all(|cell| !cell.is_empty()), "{row:?}");
+        assert!(!row[1].contains("`null`") && row[2] != "`null`", "{row:?}");
+    }
+    assert!(rows.len() > 300, "{}", rows.len());
+}
+
+/// Rows of the reference: the cells of each key.
+fn rows() -> Vec<[String; 4]> {
     let reference = Scenario::reference();
     let rows = reference.lines().filter(|line| line.starts_with("| `"));
-    let mut count = 0;
-    for row in rows {
-        let row_without_escapes = row.replace("\\|", "/");
-        let cells: Vec<_> =
-            row_without_escapes.trim_matches('|').split('|').map(str::trim).collect();
-        let [_, values, default, meaning] = cells.as_slice() else { panic!("{row}") };
-        assert!(!values.is_empty() && !default.is_empty() && !meaning.is_empty(), "{row}");
-        assert!(!values.contains("`null`") && *default != "`null`", "{row}");
-        count += 1;
+    let cells = |row: &str| {
+        let row = row.replace("\\|", "/");
+        let cells = row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned());
+        cells.collect::<Vec<_>>().try_into().unwrap_or_else(|cells| panic!("{cells:?}"))
+    };
+    rows.map(cells).collect()
+}
+
+#[test]
+fn the_reference_states_each_default_once() {
+    for [key, _, _, meaning] in rows() {
+        let states =
+            ["Default:", "Default `", "Default \""].iter().any(|word| meaning.contains(word));
+        assert!(!states, "{key}: {meaning}");
     }
-    assert!(count > 300, "{count}");
+    // For editors and comments, the description of a key ends with its default.
+    let mut described = 0;
+    keys(&Scenario::schema(), &mut |key, schema| {
+        let text = schema["description"].as_str().unwrap_or_default();
+        assert!(schema.get("x-default").is_none(), "{key}");
+        if schema.get("default").is_some() {
+            assert!(text.contains(" Default: "), "{key}: {text}");
+            described += 1;
+        }
+    });
+    assert!(described > 200, "{described}");
+}
+
+#[test]
+fn the_reference_lists_only_forms_that_are_read() {
+    let rows = rows();
+    let with_delay = rows.iter().filter(|[key, ..]| key == "`lasts`" || key == "`delay`");
+    let mut forms = 0;
+    for [key, values, ..] in with_delay.filter(|[_, values, ..]| values.contains("uniform")) {
+        let range = "[time: `\"20 ms\"`, time: `\"20 ms\"`]";
+        let only_as_uniform = values.replace(&format!("`{{ uniform = … }}` ({range})"), "");
+        assert!(!only_as_uniform.contains(range), "{key}: {values}");
+        forms += 1;
+    }
+    assert!(forms >= 4, "{forms}");
+    let (path, text) =
+        files().into_iter().find(|(path, _)| path.ends_with("lossy-path.toml")).unwrap();
+    let delay = text.lines().find(|line| line.starts_with("delay = ")).unwrap();
+    let range = text.replacen(delay, "delay = [\"10 ms\", \"30 ms\"]", 1);
+    let refused = Scenario::parse(&path.to_string_lossy(), &range, &[]).unwrap_err();
+    assert!(refused.message().starts_with("expected a time"), "{refused}");
+}
+
+/// A key with the name of a keyword of JSON schema is a key like others.
+#[test]
+fn the_format_of_a_movement_file_is_in_the_reference() {
+    let format = rows().into_iter().find(|[key, ..]| key == "`format`").unwrap();
+    assert_eq!(format[1], "`\"ns-2\"`, `\"bonnmotion\"`");
+    assert_eq!(format[2], "detected from its content");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io;
 
-use driftway_base::{Duration, Instant};
+use driftway_base::{Duration, Instant, Named};
 use driftway_scenario::FaultKind;
 
 use crate::columns::{ColumnInfo, Values, names};
@@ -126,7 +126,7 @@ impl Trace {
                     _ => return Err(malformed(row, 1, &NETWORK_HEADER)),
                 };
                 let hop = number(row, 3, &NETWORK_HEADER)?;
-                let kind = FaultKind::ALL.into_iter().find(|kind| kind.name() == cell(row, 2));
+                let kind = FaultKind::from_name(cell(row, 2));
                 let kind = kind.ok_or_else(|| malformed(row, 2, &NETWORK_HEADER))?;
                 Ok((time(row, &NETWORK_HEADER)?, FaultEvent { kind, hop, begins }))
             })

@@ -11,7 +11,7 @@ use driftway_base::Duration;
 /// | kind | meaning | default |
 /// |---|---|---|
 /// | `flag` | on or off | `true`, `false` |
-/// | `dependent_flag` | on or off; in a scenario, the default depends on other options | `true`, `false` |
+/// | `dependent_flag` | on or off; in a scenario, the default depends on other options, as the text says | `true, "text"` |
 /// | `count` | a number of things | `10` |
 /// | `time` | a time span | `200 ms`, `1 s` |
 /// | `optional_count`, `optional_time` | the same, or nothing | `never` |
@@ -27,15 +27,17 @@ macro_rules! options {
             ecn: flag(false),
             /// Timestamps (RFC 7323).
             timestamps: flag(false),
-            /// Window scaling (RFC 7323). Default: true if `flow.tcp.window` is larger than 65535 B,
-            /// otherwise false.
-            window_scale: dependent_flag(false),
+            /// Window scaling (RFC 7323).
+            window_scale: dependent_flag(
+                false, "true if `flow.tcp.window` is larger than 65535 B, otherwise false"
+            ),
             /// Nagle's algorithm: small segments are delayed while data is outstanding (RFC 896,
             /// RFC 9293 §3.7.4).
             nagle: flag(true),
-            /// Limited transmit: new segments on the first two duplicate ACKs (RFC 3042). Default:
-            /// false for tahoe, reno and segment-timers, true for all others.
-            limited_transmit: dependent_flag(true),
+            /// Limited transmit: new segments on the first two duplicate ACKs (RFC 3042).
+            limited_transmit: dependent_flag(
+                true, "false for tahoe, reno and segment-timers, true for all others"
+            ),
             /// Congestion window validation: the congestion window grows only while it is used: in
             /// congestion avoidance while it is full, in slow start up to twice the data
             /// outstanding in the last round trip. It falls half of the way to the used part after
@@ -44,8 +46,10 @@ macro_rules! options {
             /// first rule is the same; that the window grows while at least half of it is used, and
             /// is kept for five minutes, is not implemented. Without validation the window grows
             /// with each acknowledgment, as in 4.4BSD and ns-2 (CUBIC has a rule of its own, RFC
-            /// 9438 §5.8). Default: false for tahoe, reno and segment-timers, true for all others.
-            window_validation: dependent_flag(true),
+            /// 9438 §5.8).
+            window_validation: dependent_flag(
+                true, "false for tahoe, reno and segment-timers, true for all others"
+            ),
             /// Slow start grows the window by all bytes that an acknowledgment covers, up to
             /// ssthresh, as in Linux (RFC 3465 without its limit L), instead of by at most one
             /// segment (RFC 5681 §3.1, equation 2).
@@ -138,14 +142,29 @@ macro_rules! options {
 #[macro_export]
 #[doc(hidden)]
 macro_rules! option_default_doc {
-    (dependent_flag $($default:tt)+) => {
-        ""
+    (dependent_flag $default:literal, $text:literal) => {
+        concat!("Default: ", $text, ".")
     };
     ($kind:ident never) => {
         "Default: never."
     };
     ($kind:ident $($default:tt)+) => {
         concat!("Default ", stringify!($($default)+), ".")
+    };
+}
+
+/// The default of an option of a scenario in words; `None`: it is a value.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! option_default_text {
+    (dependent_flag $default:literal, $text:literal) => {
+        Some($text)
+    };
+    ($kind:ident never) => {
+        Some("never")
+    };
+    ($kind:ident $($default:tt)+) => {
+        None::<&str>
     };
 }
 
@@ -170,7 +189,7 @@ macro_rules! default {
     ($count:literal ms) => {
         Duration::from_millis($count)
     };
-    ($value:literal) => {
+    ($value:literal $(, $text:literal)?) => {
         $value
     };
 }

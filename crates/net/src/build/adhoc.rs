@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use driftway_base::{Duration, Instant, Ipv4Addr, NodeId, RadioId, StationId};
-use driftway_link::{AdhocQueue, AdhocQueueConfig, Arp, Priority, QueueConfig};
+use driftway_link::{AdhocQueue, AdhocQueueConfig, Arp, QueueConfig, RedConfig};
 use driftway_radio::{Dcf, NeighbourSignals, Positions, Propagation, StationInRange, Tdma};
 use driftway_route::feedback::{Feedback, IcmpConfig, RfnConfig, SchemeConfig};
 use driftway_route::{Aodv, Dsr, LinkRetry, LinkRetryConfig, StaticRoutes, shortest_paths};
@@ -22,7 +22,6 @@ use crate::air::routing::Routing;
 use crate::air::segment_order::SegmentQueueing;
 use crate::network::{Air, GatewayRoles, Node, Parts, Radio};
 use crate::wired::faults::{FaultPlan, Faults, active_faults};
-use crate::wired::link_config::{TYPICAL_PACKET_BYTES, discipline};
 use crate::wired::route_table::RouteTable;
 use crate::wired::topology::{Topology, WiredRoutes};
 use crate::wired::wires::Wires;
@@ -162,7 +161,7 @@ fn add_air(
     if is_promiscuous || retry.as_ref().is_some_and(LinkRetryConfig::monitors_neighbours) {
         nodes.keys().for_each(|station| mac.set_promiscuous(station));
     }
-    let queue = queue_config(adhoc, mac.service_time(TYPICAL_PACKET_BYTES));
+    let queue = queue_config(adhoc, mac.service_time(RedConfig::TYPICAL_FRAME_BYTES));
     let id = medium.airs.next_key();
     let first = medium.radios.len();
     let radio = |(station, node): (StationId, &NodeId)| Radio {
@@ -217,14 +216,10 @@ pub fn feedback_schemes(adhoc: &Adhoc) -> Vec<SchemeConfig> {
 
 fn queue_config(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
     let queue = &adhoc.queue;
-    let discipline = discipline(queue, frame_time);
+    let discipline = queue.config(frame_time);
     AdhocQueueConfig {
         queue: QueueConfig { limit: queue.limit(), discipline, mark_loss: 0.0 },
-        priority: match queue.priority.unwrap_or_default() {
-            driftway_scenario::Priority::None => Priority::None,
-            driftway_scenario::Priority::RoutingFirst => Priority::RoutingFirst,
-            driftway_scenario::Priority::Classes => Priority::Classes,
-        },
+        priority: queue.priority.unwrap_or_default().0,
     }
 }
 

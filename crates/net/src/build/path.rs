@@ -14,7 +14,6 @@ use crate::air::medium::Medium;
 use crate::network::{GatewayRoles, Node, Parts};
 use crate::wired::chain::{Chain, ChainLinks};
 use crate::wired::faults::{FaultPlan, Faults, active_faults};
-use crate::wired::link_config::link_config;
 use crate::wired::topology::{Topology, WiredRoutes};
 use crate::wired::wires::Wires;
 
@@ -37,7 +36,7 @@ pub fn build(path: &Path, duration: Time, seeds: Seeds) -> Parts {
 /// The links of a scenario, numbered in this order.
 pub fn build_wires(links: &TiSlice<LinkId, Link>, seed: u64) -> Wires {
     let built = links.iter_enumerated();
-    let built = built.map(|(id, link)| PathLink::new(link_config(link), seed, id));
+    let built = built.map(|(id, link)| PathLink::new(link.config(), seed, id));
     Wires::new(built.collect(), links.iter().map(|link| link.queue.source_quench).collect())
 }
 

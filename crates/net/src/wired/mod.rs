@@ -4,7 +4,6 @@
 pub mod chain;
 pub mod faults;
 pub mod gateways;
-pub mod link_config;
 pub mod route_table;
 pub mod topology;
 pub mod wires;

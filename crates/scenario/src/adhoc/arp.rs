@@ -8,7 +8,9 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Time;
-use crate::file_value::{FileValue, Lifetime, table};
+use crate::file_value::{FileValue, Lifetime};
+use crate::rules::{RuledValue, table};
+use crate::value_or::value_or;
 
 /// Address resolution (RFC 826): `false`, `true`, or a table of options.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -24,30 +26,60 @@ table! {
     /// Options of ARP: the table `arp`. `arp = true` is a table with the defaults.
     ArpOptions of ArpConfig = ArpConfig::STANDARD, "true, false, or a table with the keys of ARP";
     /// Maximum number of packets that wait for the resolution of one address; the oldest is
-    /// replaced when it is exceeded (RFC 1122 §2.3.2.2). 1 to 1000. Default 3.
-    hold: usize,
-    /// Number of unanswered requests after which the waiting packets are dropped. 1 to 1000.
-    /// Default 3.
-    requests: u32,
+    /// replaced when it is exceeded (RFC 1122 §2.3.2.2).
+    hold: usize [range("the number of packets", 1..=1000), ns2(
+        "RFC 1122 §2.3.2.2: at least the latest packet is kept for each unresolved address. Linux \
+         keeps several; driftway keeps three.",
+        "One packet, which a newer one replaces (mac/arp.cc `arpresolve`).",
+    )],
+    /// Number of unanswered requests after which the waiting packets are dropped.
+    requests: u32 [range("the number of requests", 1..=1000)],
     /// Trigger of the next request for an unresolved address: a time since the previous request
     /// (RFC 1122 §2.3.2.1), or `"next-packet"`, the next packet for the same neighbour, as in
-    /// ns-2.35. Default 1 s.
-    retry: ArpRetryRule,
+    /// ns-2.35.
+    retry: ArpRetryRule [positive(), ns2(
+        "RFC 1122 §2.3.2.1: requests are sent at most once per second; the waiting packets are \
+         dropped if there is no reply.",
+        "No timer: only the next packet for the same neighbour triggers another request. The \
+         packet after the third request is reported as a link failure, together with the one that \
+         waited. Until then up to three packets are dropped silently (mac/arp.cc, \
+         `ARP_MAX_REQUEST_COUNT`).",
+    )],
     /// Lifetime of a resolved address since its node was last heard, or `"forever"` (RFC 1122
-    /// §2.3.2.1 requires a timeout and leaves its length open). Default 20 min.
-    lifetime: Lifetime,
+    /// §2.3.2.1 requires a timeout and leaves its length open).
+    lifetime: Lifetime [positive(), ns2(
+        "RFC 1122 §2.3.2.1: there must be a mechanism to flush out-of-date addresses; 20 minutes \
+         is the value of BSD.",
+        "Addresses never expire (mac/arp.cc).",
+    )],
     /// Adds the sender of every overheard request to the table, as in ns-2.35; false: only a node
-    /// that is the target of the request does (RFC 826). Default false.
-    learn_from_all: bool,
+    /// that is the target of the request does (RFC 826).
+    learn_from_all: bool [ns2(
+        "RFC 826, packet reception: known addresses are updated, but only the target of a message \
+         adds an unknown one.",
+        "Every node that receives a request adds the address of its sender (mac/arp.cc \
+         `arpinput`).",
+    )],
 }
 
-/// Trigger of the next request for an unresolved address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ArpRetryRule {
-    /// This time since the previous request.
-    After(Time),
-    /// `"next-packet"`: the next packet for the same neighbour.
-    NextPacket,
+value_or! {
+    /// Trigger of the next request for an unresolved address.
+    #[derive(Eq)]
+    pub enum ArpRetryRule expecting "a time with its unit, such as \"1 s\", or \"next-packet\"" {
+        /// This time since the previous request.
+        After(time: Time) from text,
+        /// `"next-packet"`: the next packet for the same neighbour.
+        NextPacket = "next-packet",
+    }
+}
+
+impl RuledValue for ArpRetryRule {
+    fn time(&self) -> Option<Time> {
+        match self {
+            Self::After(time) => Some(*time),
+            Self::NextPacket => None,
+        }
+    }
 }
 
 impl FileValue<ArpRetry> for ArpRetryRule {
@@ -90,33 +122,5 @@ impl<'de> Deserialize<'de> for Arp {
             }
         }
         deserializer.deserialize_any(ArpVisitor)
-    }
-}
-
-impl Serialize for ArpRetryRule {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::After(time) => time.serialize(serializer),
-            Self::NextPacket => serializer.serialize_str("next-packet"),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for ArpRetryRule {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ArpRetryRuleVisitor;
-        impl Visitor<'_> for ArpRetryRuleVisitor {
-            type Value = ArpRetryRule;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a time with its unit, such as \"1 s\", or \"next-packet\"")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<ArpRetryRule, E> {
-                match text {
-                    "next-packet" => Ok(ArpRetryRule::NextPacket),
-                    _ => text.parse().map(ArpRetryRule::After).map_err(E::custom),
-                }
-            }
-        }
-        deserializer.deserialize_any(ArpRetryRuleVisitor)
     }
 }

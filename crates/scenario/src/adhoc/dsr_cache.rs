@@ -9,7 +9,8 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Time;
-use crate::file_value::{FileValue, Lifetime, table};
+use crate::file_value::{FileValue, Lifetime};
+use crate::rules::table;
 
 /// A route cache of [`CACHES`]: its name alone, `"link-max-life"` or `"update"`, or its name with
 /// options, `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }` or
@@ -31,7 +32,7 @@ pub struct PathCacheLimits {
     /// Maximum number of routes in the secondary cache, which holds the routes learned from other
     /// nodes' packets. 1 to 65535.
     pub secondary: u16,
-    /// Lifetime of a cached route (RouteCacheTimeout, RFC 4728 §9), or `"forever"`. Default 300 s.
+    /// Lifetime of a cached route (RouteCacheTimeout, RFC 4728 §9), or `"forever"`.
     #[serde(default = "default_path_timeout")]
     pub timeout: Lifetime,
 }
@@ -56,18 +57,16 @@ table! {
     /// paper's algorithm; each option removes a part of it.
     DsrUpdate of UpdateOptions = UpdateOptions::PAPER, "a table with the keys of `update`";
     /// Ignores how many data packets a route has carried: the nodes on both sides of a broken link
-    /// are always notified. Default false.
+    /// are always notified.
     ignore_data: bool,
-    /// Ignores which neighbours have learned a route from a reply. Default false.
+    /// Ignores which neighbours have learned a route from a reply.
     ignore_replies: bool,
     /// Keeps the part of a route before its broken link; false: the whole route is removed.
-    /// Default false.
     truncate: bool,
     /// Notifies other nodes of broken links; false: the cache is only an unbounded table of routes.
-    /// Default true.
     notify: bool,
     /// Maximum number of routes in the secondary cache, which holds the routes of overheard
-    /// packets; the oldest is evicted when it is full; 0: none are kept. Default 64.
+    /// packets; the oldest is evicted when it is full; 0: none are kept.
     secondary: u16,
 }
 

@@ -1,13 +1,12 @@
 //! The table `mobility`: positions and movement of nodes.
 
 use std::fmt;
-use std::marker::PhantomData;
-use std::str::FromStr;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::value_or::{OneOrRange, one_or_range};
 use crate::{Distance, Speed, Time};
 
 /// Positions and movement of nodes, in one of five forms.
@@ -45,8 +44,9 @@ pub type Point = (Distance, Distance);
 pub struct MovementFile {
     /// File name, relative to the directory of the scenario file.
     pub file: String,
-    /// Format of the file: `"ns-2"` or `"bonnmotion"`. Default: detected from its content.
+    /// Format of the file: `"ns-2"` or `"bonnmotion"`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "detected from its content"))]
     pub format: Option<MovementFormat>,
 }
 
@@ -76,16 +76,16 @@ pub enum MobilityModel {
         /// speed decreases during the whole run and has no steady state. The speed 0 itself is
         /// never drawn.
         #[serde(serialize_with = "one_or_range")]
-        #[schemars(with = "crate::schema::OneOrTwo<Speed>")]
+        #[schemars(with = "crate::value_or::OneOrRange<Speed>")]
         speed: (Speed, Speed),
         /// Minimum and maximum pause at a destination, or one value for both; each pause is drawn
         /// uniformly between them.
         ///
         /// A pause as long as the run, with which studies based on ns-2's `setdest` denote static
         /// nodes, has that meaning only with `steady_state = false`. In the steady state most nodes
-        /// begin within such a pause, and leave when its remainder has elapsed. Default 0 s.
+        /// begin within such a pause, and leave when its remainder has elapsed.
         #[serde(serialize_with = "one_or_range")]
-        #[schemars(with = "Option<crate::schema::OneOrTwo<Time>>")]
+        #[schemars(with = "Option<crate::value_or::OneOrRange<Time>>", extend("default" = "0 s"))]
         pause: (Time, Time),
         /// Initial distribution of the nodes: stationary (true) or uniform (false).
         ///
@@ -106,7 +106,6 @@ pub enum MobilityModel {
         /// *False*: each node begins at a position uniform in `area`, with a whole pause. If the
         /// pause is as long as the run or longer, no node moves. As time passes, nodes concentrate
         /// in the centre and slow down: results depend on the time at which they are measured.
-        /// Default true.
         #[schemars(default = "yes")]
         steady_state: bool,
     },
@@ -228,44 +227,4 @@ impl<'de> Deserialize<'de> for Mobility {
         }
         deserializer.deserialize_any(MobilityVisitor)
     }
-}
-
-/// One value or a range: `"10 m/s"` or `["9 m/s", "11 m/s"]`.
-struct OneOrRange<T>((T, T));
-
-impl<'de, T> Deserialize<'de> for OneOrRange<T>
-where
-    T: Deserialize<'de> + FromStr<Err = String> + Copy,
-{
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct RangeVisitor<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de> + FromStr<Err = String> + Copy> Visitor<'de> for RangeVisitor<T> {
-            type Value = OneOrRange<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a value with its unit, or an array of two, minimum and maximum")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<OneOrRange<T>, E> {
-                let value = text.parse().map_err(E::custom)?;
-                Ok(OneOrRange((value, value)))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(
-                self,
-                mut values: A,
-            ) -> Result<OneOrRange<T>, A::Error> {
-                let mut next =
-                    |n| values.next_element()?.ok_or_else(|| Error::invalid_length(n, &self));
-                Ok(OneOrRange((next(0)?, next(1)?)))
-            }
-        }
-        deserializer.deserialize_any(RangeVisitor(PhantomData))
-    }
-}
-
-/// Serializes a range of two equal values as one value.
-fn one_or_range<T, S>(span: &(T, T), serializer: S) -> Result<S::Ok, S::Error>
-where
-    T: Serialize + PartialEq,
-    S: Serializer,
-{
-    if span.0 == span.1 { span.0.serialize(serializer) } else { span.serialize(serializer) }
 }

@@ -27,76 +27,67 @@ pub use mobility::{Mobility, MobilityModel, MovementFile, MovementFormat, Point}
 pub use radio::{CaptureRatio, Propagation, Radio};
 pub use routing::Routing;
 
+use crate::keys::keys;
 use crate::{Distance, Fault, Queue, Speed, Time};
 
-/// An ad hoc network, the table `[network]` with `kind = "adhoc"`: nodes 0 … `nodes` − 1 on a
-/// plane.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a network")]
-pub struct Adhoc {
-    /// Number of nodes, 2 to 65000. Default: the number that `network.mobility` determines, by a
-    /// movement file or a list of positions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nodes: Option<u32>,
-    /// Width and height of the plane, whose coordinates begin at 0. Required by mobility models;
-    /// where positions are given, they must lie within it. Default: unbounded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub area: Option<(Distance, Distance)>,
-    /// Positions and movement of the nodes.
-    pub mobility: Mobility,
-    /// Content of the movement file, once the scenario is loaded.
-    #[serde(skip)]
-    pub movement: Option<Arc<driftway_radio::movement::Movement>>,
-    /// Radio and propagation, the same for all nodes. Default: the defaults of its keys, the
-    /// 914 MHz WaveLAN radio of ns-2.
-    #[serde(default)]
-    pub radio: Radio,
-    /// Medium access control. Default: `{ kind = "dcf" }` with the defaults of its keys, IEEE
-    /// 802.11.
-    #[serde(default)]
-    pub mac: Mac,
-    /// Interface queue of each node, between the routing protocol and the MAC. Default: the
-    /// defaults of its keys, a drop-tail queue of 50 packets.
-    #[serde(default)]
-    pub queue: Queue,
-    /// Address resolution (ARP, RFC 826): `true`, `false`, or a table of options. `false`: every
-    /// node knows all hardware addresses, as in most routing studies and in meshes that learn them
-    /// from routing messages. With ARP, requests take time on the medium, and packets that wait for
-    /// a reply can be lost. Default false.
-    #[serde(default)]
-    pub arp: Arp,
-    /// Routing protocol and its parameters.
-    pub routing: Routing,
-    /// Notification that the node which drops an undeliverable packet sends to the packet's source:
-    /// `"icmp-unreachable"`, `"rfn"` or `"none"`. Default `"icmp-unreachable"`.
-    #[serde(default)]
-    pub feedback: Feedback,
-    /// Maximum number of ICMP errors of all types that a node sends per second (RFC 1812 §4.3.2.8);
-    /// 0: unlimited. Default 10.
-    #[serde(default = "default_icmp_rate")]
-    pub icmp_rate: u8,
-    /// Route probes of a source's node while the source is held by a route failure notification,
-    /// such as `{ every = "2 s", most = 10 }`. Needs `network.feedback = "rfn"`.
-    /// Default: `{ every = "2 s", most = 10 }` with `network.feedback = "rfn"`, else none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub route_probe: Option<RouteProbeConfig>,
-    /// Signals to a node's TCP connections about the link to their next hop, such as
-    /// `{ lead = "2 s" }`: link down, link up, and link fading. Default: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub link_signals: Option<LinkSignals>,
-    /// Retries of a packet that the MAC dropped, on the assumption that the neighbour was busy
-    /// rather than out of range, such as `{ most = 1 }`. Default: none, every MAC failure is
-    /// reported to the routing protocol.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub link_retry: Option<LinkRetry>,
-    /// Source of the defaults: `"standard"` or `"ns-2"` (ns-2.35). `docs/ns-2.md` lists the keys
-    /// that depend on it; each of them can also be set individually. Default `"standard"`.
-    #[serde(default)]
-    pub compat: Compat,
-    /// Outages of radios and false warnings, and their schedule: `[[network.fault]]` with
-    /// `kind = "radio-down"` or `"fading"`. Default: none.
-    #[serde(default, rename = "fault", skip_serializing_if = "Vec::is_empty")]
-    pub faults: Vec<Fault>,
+keys! {
+    /// An ad hoc network, the table `[network]` with `kind = "adhoc"`: nodes 0 … `nodes` − 1 on a
+    /// plane.
+    pub struct Adhoc expecting "a table with the keys of a network" {
+        /// Number of nodes, 2 to 65000.
+        nodes: Option<u32> =>
+            "the number that `network.mobility` determines, by a movement file or a list of \
+             positions",
+        /// Width and height of the plane, whose coordinates begin at 0. Required by mobility
+        /// models; where positions are given, they must lie within it.
+        area: Option<(Distance, Distance)> => "unbounded",
+        /// Positions and movement of the nodes.
+        mobility: Mobility,
+        /// Content of the movement file, once the scenario is loaded.
+        #[serde(skip)]
+        movement: Option<Arc<driftway_radio::movement::Movement>>,
+        /// Radio and propagation, the same for all nodes.
+        #[schemars(extend("x-default" = "the defaults of its keys, the 914 MHz WaveLAN radio of ns-2"))]
+        radio: Radio = default,
+        /// Medium access control.
+        #[schemars(extend("x-default" = "`{ kind = \"dcf\" }` with the defaults of its keys, IEEE 802.11"))]
+        mac: Mac = default,
+        /// Interface queue of each node, between the routing protocol and the MAC.
+        #[schemars(extend("x-default" = "the defaults of its keys, a drop-tail queue of 50 packets"))]
+        queue: Queue = default,
+        /// Address resolution (ARP, RFC 826): `true`, `false`, or a table of options. `false`:
+        /// every node knows all hardware addresses, as in most routing studies and in meshes that
+        /// learn them from routing messages. With ARP, requests take time on the medium, and
+        /// packets that wait for a reply can be lost.
+        arp: Arp = default,
+        /// Routing protocol and its parameters.
+        routing: Routing,
+        /// Notification that the node which drops an undeliverable packet sends to the packet's
+        /// source: `"icmp-unreachable"`, `"rfn"` or `"none"`.
+        feedback: Feedback = default,
+        /// Maximum number of ICMP errors of all types that a node sends per second (RFC 1812
+        /// §4.3.2.8); 0: unlimited.
+        #[serde(default = "default_icmp_rate")]
+        icmp_rate: u8,
+        /// Route probes of a source's node while the source is held by a route failure
+        /// notification, such as `{ every = "2 s", most = 10 }`. Needs `network.feedback = "rfn"`.
+        route_probe: Option<RouteProbeConfig> =>
+            "`{ every = \"2 s\", most = 10 }` with `network.feedback = \"rfn\"`, else none",
+        /// Signals to a node's TCP connections about the link to their next hop, such as
+        /// `{ lead = "2 s" }`: link down, link up, and link fading.
+        link_signals: Option<LinkSignals> => "none",
+        /// Retries of a packet that the MAC dropped, on the assumption that the neighbour was busy
+        /// rather than out of range, such as `{ most = 1 }`.
+        link_retry: Option<LinkRetry> =>
+            "none, every MAC failure is reported to the routing protocol",
+        /// Source of the defaults: `"standard"` or `"ns-2"` (ns-2.35). `docs/ns-2.md` lists the
+        /// keys that depend on it; each of them can also be set individually.
+        compat: Compat = default,
+        /// Outages of radios and false warnings, and their schedule: `[[network.fault]]` with
+        /// `kind = "radio-down"` or `"fading"`.
+        #[serde(rename = "fault")]
+        faults: Vec<Fault> => "none",
+    }
 }
 
 const fn default_icmp_rate() -> u8 {
@@ -217,45 +208,34 @@ pub struct LinkSignals {
     pub lead: Time,
 }
 
-/// Retries of a packet that the MAC dropped: it is handed to the MAC again, ahead of all queued
-/// packets, while all conditions given here hold; otherwise the link has failed. Nodes with
-/// `heard_within` or `strength` also process overheard frames. Needs `mac.kind = "dcf"`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default, expecting = "a table with the keys of `link_retry`")]
-pub struct LinkRetry {
-    /// Maximum number of retries of one packet. 1 to 1000. Default 1.
-    pub most: u32,
-    /// Condition: the neighbour was heard within this time, by a packet or an acknowledgment of its
-    /// own. Default: no such condition.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub heard_within: Option<Time>,
-    /// Condition: the received power of the neighbour in the last 5 s, extrapolated linearly, is
-    /// still sufficient for reception. Default false.
-    pub strength: bool,
-}
-
-impl Default for LinkRetry {
-    fn default() -> Self {
-        Self { most: 1, heard_within: None, strength: false }
+keys! {
+    /// Retries of a packet that the MAC dropped: it is handed to the MAC again, ahead of all queued
+    /// packets, while all conditions given here hold; otherwise the link has failed. Nodes with
+    /// `heard_within` or `strength` also process overheard frames. Needs `mac.kind = "dcf"`.
+    #[derive(Copy, Eq)]
+    pub struct LinkRetry with defaults expecting "a table with the keys of `link_retry`" {
+        /// Maximum number of retries of one packet. 1 to 1000.
+        most: u32 = 1,
+        /// Condition: the neighbour was heard within this time, by a packet or an acknowledgment of
+        /// its own.
+        heard_within: Option<Time> => "no such condition",
+        /// Condition: the received power of the neighbour in the last 5 s, extrapolated linearly,
+        /// is still sufficient for reception.
+        strength: bool = false,
     }
 }
 
-/// Route probes, with `feedback = "rfn"`: a source that is held sends no packets for which the
-/// routing protocol would discover a route, so its node sends ICMP echo requests to the destination
-/// until there is a route or a reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default, expecting = "a table with the keys `every` and `most`")]
-pub struct RouteProbeConfig {
-    /// Time between two echo requests; the default is the probe interval of ELFN (yu-2004 §3.1).
-    /// Default 2 s.
-    pub every: Time,
-    /// Maximum number of echo requests while the source is held. With the defaults, TCP-F's own
-    /// timeout of 20 s makes the source send again afterwards. 1 to 1000000. Default 10.
-    pub most: u32,
-}
-
-impl Default for RouteProbeConfig {
-    fn default() -> Self {
-        Self { every: Time::from_secs(2), most: 10 }
+keys! {
+    /// Route probes, with `feedback = "rfn"`: a source that is held sends no packets for which the
+    /// routing protocol would discover a route, so its node sends ICMP echo requests to the destination
+    /// until there is a route or a reply.
+    #[derive(Copy, Eq)]
+    pub struct RouteProbeConfig with defaults expecting "a table with the keys `every` and `most`" {
+        /// Time between two echo requests; the default is the probe interval of ELFN (yu-2004
+        /// §3.1).
+        every: Time = Time::from_secs(2),
+        /// Maximum number of echo requests while the source is held. With the defaults, TCP-F's own
+        /// timeout of 20 s makes the source send again afterwards. 1 to 1000000.
+        most: u32 = 10,
     }
 }

@@ -1,70 +1,62 @@
 //! The table `radio`: radio and propagation.
 
-use std::fmt;
-
-use serde::de::Visitor;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 
 use driftway_radio::{PropagationModel, RadioConfig, Threshold};
+use serde::{Deserialize, Serialize};
 
+use crate::deviation::{Deviation, DeviationScope};
+use crate::keys::keys;
+use crate::value_or::value_or;
 use crate::{Decibel, Distance, Frequency, Power, Speed};
 
-/// Radio and propagation, the same for all nodes. The defaults are the 914 MHz WaveLAN radio of
-/// ns-2: two-ray ground propagation, a receive range of 250 m and a sense range of 550 m.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default, expecting = "a table with the keys of a radio")]
-pub struct Radio {
-    /// Propagation model: `"two-ray"`, `"friis"`, `"range"` or `"log-distance"`.
-    /// Default `"two-ray"`.
-    pub propagation: Propagation,
-    /// Path loss exponent of `"log-distance"`, 1 to 10. Default 3.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exponent: Option<f64>,
-    /// Standard deviation of the log-normal shadowing of `"log-distance"`, drawn once for each pair
-    /// of nodes. Default 0 dB.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shadowing: Option<Decibel>,
-    /// Decorrelation distance of the shadowing: when the two nodes of a pair have moved this far in
-    /// total, the correlation with its previous value has fallen to 1/e (gudmundson-1991; 10 m
-    /// to 20 m in urban, hundreds of metres in open areas). Up to 1024 nodes. Default: none, the
-    /// shadowing is constant for the whole run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub decorrelation: Option<Distance>,
-    /// Maximum distance at which a frame can be received. Alternative to
-    /// `network.radio.receive_threshold`. Default: 250 m, without
-    /// `network.radio.receive_threshold`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub receive_range: Option<Distance>,
-    /// Minimum received power at which a frame can be received. Alternative to
-    /// `network.radio.receive_range`. Default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub receive_threshold: Option<Power>,
-    /// Maximum distance at which a frame makes the medium busy and interferes. Alternative to
-    /// `network.radio.sense_threshold`. Default: 2.2 times `network.radio.receive_range`, which is
-    /// 550 m for 250 m.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sense_range: Option<Distance>,
-    /// Minimum received power that makes the medium busy. Alternative to
-    /// `network.radio.sense_range`. Default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sense_threshold: Option<Power>,
-    /// Height of every antenna above the ground, used by `"two-ray"`. Default 1.5 m.
-    pub antenna_height: Distance,
-    /// Carrier frequency. Default 914 MHz.
-    pub frequency: Frequency,
-    /// Transmission power; the default is 24.5 dBm. Default 0.28183815 W.
-    pub power: Power,
-    /// Gain of every antenna, for transmission and reception. Default 0 dB.
-    pub antenna_gain: Decibel,
-    /// System loss of the hardware. Default 0 dB.
-    pub system_loss: Decibel,
-    /// Speed of light. Default 299792458 m/s.
-    pub light_speed: Speed,
-    /// Capture ratio: the ratio by which a frame must exceed an overlapping one to be received;
-    /// `"none"`: overlapping frames are always lost. Default 10 dB.
-    pub capture: CaptureRatio,
-    /// Probability that a node fails to receive a frame which it could decode. 0 to 1. Default 0.
-    pub packet_error_rate: f64,
+keys! {
+    /// Radio and propagation, the same for all nodes. The defaults are the 914 MHz WaveLAN radio of
+    /// ns-2: two-ray ground propagation, a receive range of 250 m and a sense range of 550 m.
+    pub struct Radio with defaults expecting "a table with the keys of a radio" {
+        /// Propagation model: `"two-ray"`, `"friis"`, `"range"` or `"log-distance"`.
+        propagation: Propagation = Propagation::TwoRay,
+        /// Path loss exponent of `"log-distance"`, 1 to 10.
+        exponent: Option<f64> => "`3`",
+        /// Standard deviation of the log-normal shadowing of `"log-distance"`, drawn once for each
+        /// pair of nodes.
+        shadowing: Option<Decibel> => "`\"0 dB\"`",
+        /// Decorrelation distance of the shadowing: when the two nodes of a pair have moved this
+        /// far in total, the correlation with its previous value has fallen to 1/e
+        /// (gudmundson-1991; 10 m to 20 m in urban, hundreds of metres in open areas). Up to 1024
+        /// nodes.
+        decorrelation: Option<Distance> => "none, the shadowing is constant for the whole run",
+        /// Maximum distance at which a frame can be received. Alternative to
+        /// `network.radio.receive_threshold`.
+        receive_range: Option<Distance> => "250 m, without `network.radio.receive_threshold`",
+        /// Minimum received power at which a frame can be received. Alternative to
+        /// `network.radio.receive_range`.
+        receive_threshold: Option<Power> => "none",
+        /// Maximum distance at which a frame makes the medium busy and interferes. Alternative to
+        /// `network.radio.sense_threshold`.
+        sense_range: Option<Distance> =>
+            "2.2 times `network.radio.receive_range`, which is 550 m for 250 m",
+        /// Minimum received power that makes the medium busy. Alternative to
+        /// `network.radio.sense_range`.
+        sense_threshold: Option<Power> => "none",
+        /// Height of every antenna above the ground, used by `"two-ray"`.
+        antenna_height: Distance = Distance(1.5),
+        /// Carrier frequency.
+        frequency: Frequency = Frequency(914_000_000),
+        /// Transmission power; the default is 24.5 dBm.
+        power: Power = Power::Watts(0.281_838_15),
+        /// Gain of every antenna, for transmission and reception.
+        antenna_gain: Decibel = Decibel(0.0),
+        /// System loss of the hardware.
+        system_loss: Decibel = Decibel(0.0),
+        /// Speed of light.
+        light_speed: Speed = Speed(299_792_458.0),
+        /// Capture ratio: the ratio by which a frame must exceed an overlapping one to be received;
+        /// `"none"`: overlapping frames are always lost.
+        capture: CaptureRatio = CaptureRatio::Ratio(Decibel(10.0)),
+        /// Probability that a node fails to receive a frame which it could decode. 0 to 1.
+        packet_error_rate: f64 = 0.0,
+    }
 }
 
 /// Propagation model: the attenuation over distance.
@@ -85,35 +77,14 @@ pub enum Propagation {
     LogDistance,
 }
 
-/// Capture ratio of the radio.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CaptureRatio {
-    /// `"none"`: overlapping frames are always lost.
-    None,
-    /// The ratio by which a frame must exceed an overlapping one.
-    Ratio(Decibel),
-}
-
-impl Default for Radio {
-    fn default() -> Self {
-        Self {
-            propagation: Propagation::TwoRay,
-            exponent: None,
-            shadowing: None,
-            decorrelation: None,
-            receive_range: None,
-            receive_threshold: None,
-            sense_range: None,
-            sense_threshold: None,
-            antenna_height: Distance(1.5),
-            frequency: Frequency(914_000_000),
-            power: Power::Watts(0.281_838_15),
-            antenna_gain: Decibel(0.0),
-            system_loss: Decibel(0.0),
-            light_speed: Speed(299_792_458.0),
-            capture: CaptureRatio::Ratio(Decibel(10.0)),
-            packet_error_rate: 0.0,
-        }
+value_or! {
+    /// Capture ratio of the radio.
+    pub enum CaptureRatio
+    expecting "a ratio with its unit, such as \"10 dB\", or \"none\"" {
+        /// `"none"`: overlapping frames are always lost.
+        None = "none",
+        /// The ratio by which a frame must exceed an overlapping one.
+        Ratio(ratio: Decibel) from text,
     }
 }
 
@@ -171,30 +142,12 @@ impl Radio {
     }
 }
 
-impl Serialize for CaptureRatio {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::None => serializer.serialize_str("none"),
-            Self::Ratio(ratio) => ratio.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for CaptureRatio {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
-            type Value = CaptureRatio;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a ratio with its unit, such as \"10 dB\", or \"none\"")
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<CaptureRatio, E> {
-                match text {
-                    "none" => Ok(CaptureRatio::None),
-                    _ => text.parse().map(CaptureRatio::Ratio).map_err(E::custom),
-                }
-            }
-        }
-        deserializer.deserialize_any(Text)
-    }
-}
+/// Deviation of ns-2.35.
+pub(crate) const NS2: &[Deviation] = &[Deviation {
+    key: Cow::Borrowed("radio.light_speed"),
+    scope: DeviationScope::Any,
+    standard: Cow::Borrowed(r#""299792458 m/s""#),
+    ns2: Cow::Borrowed(r#""300000000 m/s""#),
+    standard_says: "The speed of light.",
+    ns2_does: "300,000 km/s: wavelength and crossover distance are 0.07 % larger.",
+}];

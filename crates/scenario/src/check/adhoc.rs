@@ -5,18 +5,19 @@ use driftway_radio::ParameterError;
 use driftway_route::NextHopConfirmation;
 
 use super::link;
-use super::problem::{
-    CheckResult, Problem, require, require_positive, require_probability, require_range,
-};
 use crate::adhoc::aodv::RequestRetry;
-use crate::adhoc::arp::{Arp, ArpRetryRule};
+use crate::adhoc::arp::Arp;
 use crate::adhoc::dsr::{RequestTableHighest, RequestTableIds, RequestTableKind};
-use crate::adhoc::mac::MacTimeout;
 use crate::adhoc::mobility::{Mobility, MobilityModel, Point};
 use crate::adhoc::{
-    Adhoc, Aodv, Dcf, Dsr, Feedback, LinkRetry, LinkSignals, Mac, Propagation, Radio, Routing, Tdma,
+    Adhoc, Aodv, Dcf, Dsr, Feedback, LinkRetry, LinkSignals, Mac, Propagation, Radio, Routing,
 };
 use crate::file_value::Keyword;
+use crate::problem::{
+    CheckResult, MAX_PROTOCOL_TIME, Problem, require, require_at_most, require_positive,
+    require_probability, require_range,
+};
+use crate::rules::Table;
 use crate::{BitRate, Decibel, Distance, Lifetime, OrNone, Time};
 
 /// Node n has the address 10.0.0.1 + n; all nodes share one /16 subnet.
@@ -48,7 +49,7 @@ pub(super) fn check(network: &Adhoc) -> CheckResult {
     check_radio(&network.radio, nodes)?;
     match &network.mac {
         Mac::Dcf(dcf) => self::check_dcf(dcf)?,
-        Mac::Tdma(tdma) => self::check_tdma(tdma)?,
+        Mac::Tdma(tdma) => tdma.check_ranges("network.mac")?,
     }
     link::check_queue(&key("queue"), &network.queue)?;
     match &network.routing {
@@ -258,11 +259,6 @@ pub(super) fn check_frame_size(network: &Adhoc, key: String, packet: u64) -> Che
 
 fn check_dcf(dcf: &Dcf) -> CheckResult {
     let key = |name: &str| format!("network.mac.{name}");
-    for (name, limit) in
-        [("short_retry_limit", dcf.short_retry_limit), ("long_retry_limit", dcf.long_retry_limit)]
-    {
-        require_range(key(name), "the number of attempts", limit.into(), 1, 255)?;
-    }
     for (name, window) in [("cw_min", dcf.cw_min), ("cw_max", dcf.cw_max)] {
         // 802.11-1999 §9.2.4: contention windows are a power of two minus one.
         let fits = window > 0 && window < u16::MAX && (window + 1).is_power_of_two();
@@ -284,125 +280,21 @@ fn check_dcf(dcf: &Dcf) -> CheckResult {
     require(dcf.cw_min <= dcf.cw_max, key("cw_max"), || {
         format!("cw_max {} is below cw_min, {}", dcf.cw_max, dcf.cw_min)
     })?;
-    for (name, time) in [("slot", dcf.slot), ("sifs", dcf.sifs)] {
-        require_positive(key(name), time)?;
-        require_at_most(key(name), time, Time::from_millis(10))?;
-    }
-    for (name, time) in
-        [("preamble", dcf.preamble), ("delay_down", dcf.delay_down), ("delay_up", dcf.delay_up)]
-    {
-        require_at_most(key(name), time, Time::from_secs(1))?;
-    }
-    if let MacTimeout::WholeFrame(time) = dcf.response_timeout {
-        require_at_most(key("response_timeout"), time, Time::from_millis(10))?;
-    }
-    for (name, size) in [("header_bytes", dcf.header_bytes), ("llc_bytes", dcf.llc_bytes)] {
-        require_range(key(name), "the number of bytes", size.0, 0, 1000)?;
-    }
-    require_range(
-        key("rts_threshold"),
-        "the frame size in bytes",
-        dcf.rts_threshold.0,
-        0,
-        u32::MAX.into(),
-    )
+    dcf.check_ranges("network.mac")
 }
-
-fn require_at_most(key: String, found: Time, most: Time) -> CheckResult {
-    require(found <= most, key, || format!("{found} is too long\nthe maximum is {most}"))
-}
-
-/// Maximum of any time of a protocol, so that sums of a few of them do not overflow.
-const MAX_PROTOCOL_TIME: Time = Time::from_secs(100_000_000);
 
 fn check_aodv(aodv: &Aodv) -> CheckResult {
     let key = |name: &str| format!("network.routing.{name}");
-    let times = [
-        ("active_route_timeout", aodv.active_route_timeout),
-        ("my_route_timeout", aodv.my_route_timeout),
-        ("node_traversal_time", aodv.node_traversal_time),
-        ("request_memory", aodv.request_memory),
-        ("buffer_timeout", aodv.buffer_timeout),
-    ];
-    for (name, time) in times {
-        require_positive(key(name), time)?;
-        require_at_most(key(name), time, MAX_PROTOCOL_TIME)?;
-    }
-    // Larger values only cost time, and the sum of the rings stays below 255.
-    let counts = [
-        ("net_diameter", aodv.net_diameter),
-        ("ttl_start", aodv.ttl_start),
-        ("ttl_increment", aodv.ttl_increment),
-    ];
-    for (name, count) in counts {
-        require_range(key(name), "the number of hops", count.into(), 1, 255)?;
-    }
-    let optional = [
-        ("reverse_route_life", aodv.reverse_route_life),
-        ("expiry_interval", aodv.expiry_interval),
-        ("hello.interval", OrNone(aodv.hello.0.as_ref().map(|hello| hello.interval))),
-    ];
-    for (name, time) in optional {
-        if let OrNone(Some(time)) = time {
-            require_positive(key(name), time)?;
-            require_at_most(key(name), time, MAX_PROTOCOL_TIME)?;
-        }
-    }
-    if let Lifetime::Limited(time) = aodv.delete_period {
-        require_at_most(key("delete_period"), time, MAX_PROTOCOL_TIME)?;
-    }
+    aodv.check_ranges("network.routing")?;
     if let RequestRetry::OnDemand(pause) = aodv.search {
         require_at_most(key("search.on-demand"), pause, MAX_PROTOCOL_TIME)?;
     }
-    for (name, time) in [
-        ("jitter", aodv.jitter),
-        ("release_spacing", aodv.release_spacing),
-        ("blacklist_timeout", aodv.blacklist_timeout),
-    ] {
-        require_at_most(key(name), time, MAX_PROTOCOL_TIME)?;
-    }
-    require_range(
-        key("buffer_packets"),
-        "the number of packets",
-        aodv.buffer_packets as u64,
-        1,
-        1_000_000,
-    )?;
-    require_range(key("table_size"), "the number of routes", aodv.table_size as u64, 1, 1_000_000)
+    aodv.hello.0.as_ref().map_or(Ok(()), |hello| hello.check_ranges(&key("hello")))
 }
 
 fn check_dsr(dsr: &Dsr) -> CheckResult {
     let key = |name: &str| format!("network.routing.{name}");
-    // Capacity of the route in a DSR header of this implementation.
-    require_range(key("max_nodes"), "the number of nodes", dsr.max_nodes.into(), 2, 17)?;
-    require_range(key("hop_limit"), "a hop limit of", dsr.hop_limit.into(), 1, 255)?;
-    require_range(key("request_backoff"), "a factor of", dsr.request_backoff.into(), 1, 1000)?;
-    require_range(key("salvage_limit"), "the number of times", dsr.salvage_limit.into(), 0, 15)?;
-    require_range(key("send_buffer"), "the number of packets", dsr.send_buffer.into(), 1, 65_535)?;
-    for (name, time) in [
-        ("ring_zero_wait", dsr.ring_zero_wait),
-        ("request_period", dsr.request_period),
-        ("request_period_max", dsr.request_period_max),
-        ("send_buffer_timeout", dsr.send_buffer_timeout),
-        ("passive_ack_timeout", dsr.passive_ack_timeout),
-    ] {
-        require_positive(key(name), time)?;
-        require_at_most(key(name), time, MAX_PROTOCOL_TIME)?;
-    }
-    for (name, time) in [
-        ("jitter", dsr.jitter),
-        ("blacklist_timeout", dsr.blacklist_timeout),
-        ("release_spacing", dsr.release_spacing),
-        ("shorten_holdoff", dsr.shorten_holdoff),
-        ("maint_holdoff", dsr.maint_holdoff),
-        ("reply_delay", dsr.reply_delay.0.unwrap_or_default()),
-        ("scan", dsr.scan.0.unwrap_or_default()),
-    ] {
-        require_at_most(key(name), time, MAX_PROTOCOL_TIME)?;
-    }
-    if let OrNone(Some(scan)) = dsr.scan {
-        require_positive(key("scan"), scan)?;
-    }
+    dsr.check_ranges("network.routing")?;
     if let Some((cache, paths)) = dsr.cache.limits() {
         let key = |name: &str| key(&format!("cache.{cache}.{name}"));
         require_range(key("primary"), "the number of paths", paths.primary.into(), 1, 65_535)?;
@@ -441,28 +333,9 @@ fn check_dsr(dsr: &Dsr) -> CheckResult {
     Ok(())
 }
 
-fn check_tdma(tdma: &Tdma) -> CheckResult {
-    let key = |name: &str| format!("network.mac.{name}");
-    require_range(key("slot_bytes"), "a slot for packets of", tdma.slot_bytes.0, 100, 65_535)?;
-    require_range(key("header_bytes"), "the number of bytes", tdma.header_bytes.0, 0, 1000)?;
-    for (name, time) in
-        [("preamble", tdma.preamble), ("delay_down", tdma.delay_down), ("delay_up", tdma.delay_up)]
-    {
-        require_at_most(key(name), time, Time::from_secs(1))?;
-    }
-    Ok(())
-}
-
 fn check_arp(arp: &Arp) -> CheckResult {
-    let Arp::On(arp) = arp else { return Ok(()) };
-    let key = |name: &str| format!("network.arp.{name}");
-    require_range(key("hold"), "the number of packets", arp.hold as u64, 1, 1000)?;
-    require_range(key("requests"), "the number of requests", arp.requests.into(), 1, 1000)?;
-    if let ArpRetryRule::After(time) = arp.retry {
-        require_positive(key("retry"), time)?;
-    }
-    match arp.lifetime {
-        Lifetime::Limited(time) => require_positive(key("lifetime"), time),
-        Lifetime::Forever => Ok(()),
+    match arp {
+        Arp::Off => Ok(()),
+        Arp::On(arp) => arp.check_ranges("network.arp"),
     }
 }

@@ -4,8 +4,8 @@ use driftway_base::{Instant, StationId};
 use driftway_radio::Positions;
 
 use super::components::Components;
-use super::problem::{CheckResult, require};
 use crate::error::quoted;
+use crate::problem::{CheckResult, require};
 use crate::{Adhoc, Mixed, Network, Routing};
 
 /// Returns true if two airs have the same value of a key.

@@ -4,7 +4,7 @@ use driftway_tcp::RecoveryKind;
 
 use super::adhoc;
 use super::numbers::check_node;
-use super::problem::{CheckResult, require, require_positive, require_range};
+use crate::problem::{CheckResult, require, require_positive, require_range};
 use crate::{Adhoc, Aid, Application, Flow, Network, Phase, Size, Tcp, Time, Transport};
 
 pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -> CheckResult {

@@ -3,7 +3,7 @@
 use super::adhoc;
 use super::flow::{TCP_IP_BYTES, check_aid, check_tcp};
 use super::numbers::check_node;
-use super::problem::{CheckResult, require, require_range};
+use crate::problem::{CheckResult, require, require_range};
 use crate::{Flow, Gateway, Mixed, Network, Size, Transport};
 
 /// Largest buffer (bytes).

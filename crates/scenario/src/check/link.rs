@@ -1,7 +1,10 @@
 //! Validation of links and their queues.
 
-use super::problem::{CheckResult, require, require_probability, require_range};
-use crate::{Codel, Delay, Discipline, Link, LinkOverride, Queue, Red, Time};
+use driftway_base::Duration;
+use driftway_link::{CodelConfig, RedConfig};
+
+use crate::problem::{CheckResult, require, require_probability, require_range};
+use crate::{Delay, Discipline, Link, LinkOverride, Queue, Time};
 
 pub(super) fn check_link(key: &str, link: &Link) -> CheckResult {
     check_delay(&format!("{key}.delay"), link.delay)?;
@@ -74,7 +77,7 @@ pub(super) fn check_queue(key: &str, queue: &Queue) -> CheckResult {
         let key = format!("{key}.ecn_threshold");
         require_range(key, "the threshold", threshold.into(), 1, queue.packets.into())?;
     }
-    if let Some(red) = queue.red() {
+    if let Some(red) = queue.red(Duration::ZERO) {
         check_red(key, queue, red)?;
     }
     if let Some(codel) = queue.codel() {
@@ -111,7 +114,7 @@ fn reject_keys_of_other_disciplines(key: &str, queue: &Queue) -> CheckResult {
     Ok(())
 }
 
-fn check_red(key: &str, queue: &Queue, red: Red) -> CheckResult {
+fn check_red(key: &str, queue: &Queue, red: RedConfig) -> CheckResult {
     let (min, max) = (red.min_threshold, red.max_threshold);
     require(min > 0.0, format!("{key}.min_threshold"), || {
         format!("a threshold of {min} packets\nthresholds are above 0")
@@ -131,8 +134,8 @@ fn check_red(key: &str, queue: &Queue, red: Red) -> CheckResult {
     Ok(())
 }
 
-fn check_codel(key: &str, codel: Codel) -> CheckResult {
-    let Codel { target, interval, .. } = codel;
+fn check_codel(key: &str, codel: CodelConfig) -> CheckResult {
+    let CodelConfig { target, interval, .. } = codel;
     require(!target.is_zero(), format!("{key}.target"), || {
         "a target of 0\nit is a waiting time that is accepted: above 0".into()
     })?;

@@ -2,10 +2,10 @@
 
 use super::components::Components;
 use super::numbers::check_node;
-use super::problem::{CheckResult, Problem, require, require_range};
 use super::{adhoc, airs, flow, gateway, link};
 use crate::error::quoted;
 use crate::node_names::MAX_NODES;
+use crate::problem::{CheckResult, Problem, require, require_range};
 use crate::{Air, Flow, Mixed, Network, Route, Wire};
 
 pub(super) fn check(mixed: &Mixed, network: &Network) -> CheckResult {

@@ -1,7 +1,7 @@
 //! Validation of the numbers of hops and nodes.
 
-use super::problem::{CheckResult, require};
 use crate::Network;
+use crate::problem::{CheckResult, require};
 
 pub(super) fn check_hop(key: String, found: u32, hops: u32) -> CheckResult {
     require((1..=hops).contains(&found), key, || {

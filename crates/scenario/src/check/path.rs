@@ -2,8 +2,8 @@
 
 use super::link;
 use super::numbers::{check_hop, check_path_node};
-use super::problem::{CheckResult, require, require_positive, require_range};
 use crate::Path;
+use crate::problem::{CheckResult, require, require_positive, require_range};
 
 pub(super) fn check(path: &Path) -> CheckResult {
     require_range("network.hops".into(), "the number of hops", path.hops.into(), 1, 64)?;

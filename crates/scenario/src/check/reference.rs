@@ -1,7 +1,7 @@
 //! Validation of published results.
 
-use super::problem::{CheckResult, require};
 use crate::error::quoted;
+use crate::problem::{CheckResult, require};
 use crate::{Coordinate, Reference};
 
 pub(super) fn check(key: &str, reference: &Reference) -> CheckResult {

@@ -5,20 +5,17 @@ mod congestion;
 mod cross_traffic;
 mod direction;
 mod fading;
-mod hop_or_word;
 mod interference;
-mod kind;
 mod partition;
 mod radio_down;
 mod reordering;
 mod schedule;
 
-use driftway_base::Rate;
-use serde::de::MapAccess;
-use serde::de::value::MapAccessDeserializer;
-use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
 
-use crate::tagged::{self, Tagged};
+use driftway_base::Rate;
+
+use crate::tagged::tagged;
 use crate::{BitRate, Time};
 
 pub use change::{ChangeTrigger, HopChange};
@@ -26,46 +23,46 @@ pub use congestion::Congestion;
 pub use direction::Direction;
 pub use fading::FalseWarning;
 pub use interference::{Interference, InterferenceHop, Spacing};
-pub use kind::FaultKind;
 pub use partition::{Partition, PartitionHop, PartitionQueue, PartitionSignal};
 pub use radio_down::{RadioDown, RadioSignal};
 pub use reordering::{ReorderMode, Reordering};
 pub use schedule::Schedule;
 
-/// A fault of a network, `[[network.fault]]`; the key `kind` selects the variant. In a mixed network
-/// the hops are its wires, and hop 1 is the first `[[network.wire]]` of the file.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Fault {
-    /// `"partition"`: an outage of a hop in both directions.
-    Partition(Partition),
-    /// `"congestion"`: bursts of cross traffic through a hop.
-    Congestion(Congestion),
-    /// `"reordering"`: packets overtake others.
-    Reordering(Reordering),
-    /// `"interference"`: continuous cross traffic through a hop.
-    Interference(Interference),
-    /// `"change"`: a hop changes its rate or delay.
-    Change(HopChange),
-    /// `"radio-down"`: an outage of the radio of a node, in networks of kind `"adhoc"` and
-    /// `"mixed"`. All other kinds but `"fading"` are of paths and of the wires of mixed networks.
-    RadioDown(RadioDown),
-    /// `"fading"`: a false warning of an outage that does not occur.
-    Fading(FalseWarning),
+tagged! {
+    /// A fault of a network, `[[network.fault]]`; the key `kind` selects the variant. In a mixed network
+    /// the hops are its wires, and hop 1 is the first `[[network.wire]]` of the file.
+    pub enum Fault by "kind",
+    /// A kind of fault, the value of the key `kind` of `[[network.fault]]`.
+    #[derive(PartialOrd, Ord)]
+    pub enum FaultKind {
+        /// `"partition"`: an outage of a hop in both directions.
+        Partition(Partition) = "partition",
+        /// `"congestion"`: bursts of cross traffic through a hop.
+        Congestion(Congestion) = "congestion",
+        /// `"reordering"`: packets overtake others.
+        Reordering(Reordering) = "reordering",
+        /// `"interference"`: continuous cross traffic through a hop.
+        Interference(Interference) = "interference",
+        /// `"change"`: a hop changes its rate or delay.
+        Change(HopChange) = "change",
+        /// `"radio-down"`: an outage of the radio of a node, in networks of kind `"adhoc"` and
+        /// `"mixed"`. All other kinds but `"fading"` are of paths and of the wires of mixed networks.
+        RadioDown(RadioDown) = "radio-down",
+        /// `"fading"`: a false warning of an outage that does not occur.
+        Fading(FalseWarning) = "fading",
+    }
 }
 
-impl Fault {
-    /// Value of the key `kind`.
-    pub const fn kind(&self) -> FaultKind {
-        match self {
-            Self::Partition(_) => FaultKind::Partition,
-            Self::Congestion(_) => FaultKind::Congestion,
-            Self::Reordering(_) => FaultKind::Reordering,
-            Self::Interference(_) => FaultKind::Interference,
-            Self::Change(_) => FaultKind::Change,
-            Self::RadioDown(_) => FaultKind::RadioDown,
-            Self::Fading(_) => FaultKind::Fading,
-        }
+impl FaultKind {
+    /// Returns true if such a fault interrupts a hop or a radio.
+    pub const fn is_outage(self) -> bool {
+        matches!(self, Self::Partition | Self::RadioDown)
+    }
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -82,43 +79,5 @@ pub(crate) fn resolve(faults: &mut [Fault], rate_of: impl Fn(u32) -> Option<BitR
             }
             _ => {}
         }
-    }
-}
-
-/// Values of `kind`.
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Kind {
-    Partition,
-    Congestion,
-    Reordering,
-    Interference,
-    Change,
-    RadioDown,
-    Fading,
-}
-
-impl<'de> Tagged<'de> for Fault {
-    const KEY: &'static str = "kind";
-    type Kind = Kind;
-    fn read<A: MapAccess<'de>>(
-        kind: Kind,
-        rest: MapAccessDeserializer<A>,
-    ) -> Result<Self, A::Error> {
-        match kind {
-            Kind::Partition => Partition::deserialize(rest).map(Self::Partition),
-            Kind::Congestion => Congestion::deserialize(rest).map(Self::Congestion),
-            Kind::Reordering => Reordering::deserialize(rest).map(Self::Reordering),
-            Kind::Interference => Interference::deserialize(rest).map(Self::Interference),
-            Kind::Change => HopChange::deserialize(rest).map(Self::Change),
-            Kind::RadioDown => RadioDown::deserialize(rest).map(Self::RadioDown),
-            Kind::Fading => FalseWarning::deserialize(rest).map(Self::Fading),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Fault {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        tagged::deserialize(deserializer)
     }
 }

@@ -3,52 +3,43 @@
 use serde::{Deserialize, Serialize};
 
 use super::partition::PartitionQueue;
-use super::schedule::{Schedule, is_zero};
+use super::schedule::Schedule;
+use crate::keys::keys;
 use crate::{Delay, Time};
 
-/// Outages of the radio of a node, `kind = "radio-down"`: during an outage the radio neither sends
-/// nor receives, and frames on the air from it or to it when the outage starts are lost.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of an outage of a radio")]
-pub struct RadioDown {
-    /// Node: its number, or its name in a mixed network.
-    #[schemars(with = "crate::schema::NodeReference")]
-    pub node: u32,
-    /// Time from the start of one outage to the start of the next. Default: none, a single outage
-    /// at `network.fault.first`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub every: Option<Time>,
-    /// Start of the first outage. Default: the value of `network.fault.every`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first: Option<Time>,
-    /// Maximum delay of the start of an outage: each one starts later than scheduled by a time drawn
-    /// uniformly from 0 to this, which does not shift those after it. `network.fault.lasts` and
-    /// this together are shorter than `network.fault.every`. Default 0 s.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub jitter: Time,
-    /// Duration of an outage: `"5 s"`, or `{ uniform = ["50 ms", "4 s"] }` or
-    /// `{ mean = "2 s", spread = 0.5 }`, which is drawn for each one; shorter than
-    /// `network.fault.every`.
-    pub lasts: Delay,
-    /// Number of outages. Default: unlimited.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub count: Option<u32>,
-    /// Treatment of the packets in the node's interface queue when an outage starts: `"wait"` or
-    /// `"drop"`. Default `"wait"`.
-    #[serde(default)]
-    pub queue: PartitionQueue,
-    /// Notification of the host at the node: `"link"` or `"none"`. It concerns all connections of
-    /// the host, those over wires too. Default `"none"`.
-    #[serde(default, skip_serializing_if = "is_without_signal")]
-    pub signal: RadioSignal,
-    /// Probability that an outage occurs without its warning (`network.fault.lead`). 0 to 1.
-    /// Default 0.
-    #[serde(default, skip_serializing_if = "is_zero_f64")]
-    pub signal_loss: f64,
-    /// Time before an outage at which the host at the node is warned of it. Needs
-    /// `network.fault.signal = "link"`. Default: no warning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lead: Option<Time>,
+keys! {
+    /// Outages of the radio of a node, `kind = "radio-down"`: during an outage the radio neither sends
+    /// nor receives, and frames on the air from it or to it when the outage starts are lost.
+    pub struct RadioDown expecting "a table with the keys of an outage of a radio" {
+        /// Node: its number, or its name in a mixed network.
+        #[schemars(with = "crate::schema::NodeReference")]
+        node: u32,
+        /// Time from the start of one outage to the start of the next.
+        every: Option<Time> => "none, a single outage at `network.fault.first`",
+        /// Start of the first outage.
+        first: Option<Time> => "the value of `network.fault.every`",
+        /// Maximum delay of the start of an outage: each one starts later than scheduled by a time
+        /// drawn uniformly from 0 to this, which does not shift those after it.
+        /// `network.fault.lasts` and this together are shorter than `network.fault.every`.
+        jitter: Time => "`\"0 s\"`",
+        /// Duration of an outage: `"5 s"`, or `{ uniform = ["50 ms", "4 s"] }` or
+        /// `{ mean = "2 s", spread = 0.5 }`, which is drawn for each one; shorter than
+        /// `network.fault.every`.
+        lasts: Delay,
+        /// Number of outages.
+        count: Option<u32> => "unlimited",
+        /// Treatment of the packets in the node's interface queue when an outage starts: `"wait"`
+        /// or `"drop"`.
+        queue: PartitionQueue = default,
+        /// Notification of the host at the node: `"link"` or `"none"`. It concerns all connections
+        /// of the host, those over wires too.
+        signal: RadioSignal => "`\"none\"`",
+        /// Probability that an outage occurs without its warning (`network.fault.lead`). 0 to 1.
+        signal_loss: f64 => "`0`",
+        /// Time before an outage at which the host at the node is warned of it. Needs
+        /// `network.fault.signal = "link"`.
+        lead: Option<Time> => "no warning",
+    }
 }
 
 impl RadioDown {
@@ -71,12 +62,4 @@ pub enum RadioSignal {
     /// `"none"`: no notification.
     #[default]
     None,
-}
-
-fn is_zero_f64(value: &f64) -> bool {
-    *value == 0.0
-}
-
-fn is_without_signal(signal: &RadioSignal) -> bool {
-    *signal == RadioSignal::None
 }

@@ -6,35 +6,30 @@ use serde::{Deserialize, Serialize};
 use super::direction::Direction;
 use super::schedule::Schedule;
 use crate::Time;
+use crate::keys::keys;
 
-/// Reordering, `kind = "reordering"`: at each scheduled time, the next packets that arrive at the
-/// hop's queue are reordered as `how` specifies.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a reordering")]
-pub struct Reordering {
-    /// Number of the hop.
-    pub hop: u32,
-    /// Time from one reordering to the next. Default: none, a single reordering at
-    /// `network.fault.first`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub every: Option<Time>,
-    /// Time of the first reordering. Default: the value of `network.fault.every`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first: Option<Time>,
-    /// Number of packets in each reordering. Default 4.
-    #[serde(default = "default_reordered_packets")]
-    pub packets: u32,
-    /// Direction of the packets: `"forward"`, `"backward"` or `"both"`. Default `"forward"`.
-    #[serde(default)]
-    pub direction: Direction,
-    /// Reordering method: `"front"` (each packet is moved to the front of the queue) or `"reverse"`
-    /// (the packets are held back and sent in reverse order). Default `"front"`.
-    #[serde(default, skip_serializing_if = "is_front")]
-    pub how: ReorderMode,
-    /// Maximum time for which the first packet is held back with `network.fault.how = "reverse"`;
-    /// then the packets that have arrived are released. Default 5 s.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at_most: Option<Time>,
+keys! {
+    /// Reordering, `kind = "reordering"`: at each scheduled time, the next packets that arrive at the
+    /// hop's queue are reordered as `how` specifies.
+    pub struct Reordering expecting "a table with the keys of a reordering" {
+        /// Number of the hop.
+        hop: u32,
+        /// Time from one reordering to the next.
+        every: Option<Time> => "none, a single reordering at `network.fault.first`",
+        /// Time of the first reordering.
+        first: Option<Time> => "the value of `network.fault.every`",
+        /// Number of packets in each reordering.
+        #[serde(default = "default_reordered_packets")]
+        packets: u32,
+        /// Direction of the packets: `"forward"`, `"backward"` or `"both"`.
+        direction: Direction = default,
+        /// Reordering method: `"front"` (each packet is moved to the front of the queue) or
+        /// `"reverse"` (the packets are held back and sent in reverse order).
+        how: ReorderMode => "`\"front\"`",
+        /// Maximum time for which the first packet is held back with
+        /// `network.fault.how = "reverse"`; then the packets that have arrived are released.
+        at_most: Option<Time> => "`\"5 s\"`",
+    }
 }
 
 impl Reordering {
@@ -63,10 +58,6 @@ pub enum ReorderMode {
     /// `at_most` expires, when the queue is full, when a partition starts, and at the next
     /// scheduled reordering: none is held indefinitely, and none is lost.
     Reverse,
-}
-
-fn is_front(how: &ReorderMode) -> bool {
-    *how == ReorderMode::Front
 }
 
 fn default_reordered_packets() -> u32 {

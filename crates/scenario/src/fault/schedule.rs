@@ -36,8 +36,3 @@ impl Schedule {
         }
     }
 }
-
-/// Returns true if a time is zero.
-pub(super) fn is_zero(Time(span): &Time) -> bool {
-    *span == Duration::ZERO
-}

@@ -12,8 +12,7 @@ const HEAD: &str = "\
 A scenario is one TOML file that defines everything about a run but its seed. This page lists all its keys;
 it is generated from the types that read the file (`driftway check --schema` prints the same as a JSON schema
 for editors). Quantities carry their unit in the value, such as `\"20 ms\"`; bare numbers are counts and
-ratios. \"See meaning\" stands for a default that depends on other keys. `driftway check FILE --show` prints a
-file with all its defaults.
+ratios. `driftway check FILE --show` prints a file with all its defaults.
 ";
 
 /// Writes the reference of this schema.
@@ -71,10 +70,9 @@ impl<'a> Reference<'a> {
         }
         let _ = writeln!(self.out, "\n| key | values | default | meaning |\n|---|---|---|---|");
         for (key, schema) in keys.iter().filter(|(_, schema)| schema.get("const").is_none()) {
-            let default = match schema.get("default") {
-                Some(value) => format!("`{}`", as_toml(value)),
+            let default = match default_text(schema) {
                 None if required(key) => "required".to_owned(),
-                None => default_in_text(schema).replace('|', "\\|"),
+                default => default.unwrap_or_default().replace('|', "\\|"),
             };
             let values = self.values(schema).replace('|', "\\|");
             let meaning = self.meaning(schema).replace('|', "\\|");
@@ -154,7 +152,7 @@ impl<'a> Reference<'a> {
                 let keys = form.get("properties").and_then(Value::as_object);
                 let keys: Vec<_> = keys.into_iter().flatten().collect();
                 match keys.as_slice() {
-                    [(key, value)] => format!("`{{ {key} = … }}`, {}", self.values(value)),
+                    [(key, value)] => format!("`{{ {key} = … }}` ({})", self.values(value)),
                     _ => "table".to_owned(),
                 }
             }
@@ -187,26 +185,11 @@ fn plural(values: &str) -> String {
     format!("{name}{}{rest}", if is_noun { "s" } else { "" })
 }
 
-/// The default that only the documentation of a key states: a value, a few words, or a reference to the
-/// documentation.
-fn default_in_text(schema: &Value) -> String {
-    const LONGEST: usize = 40;
-    let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-    let text = text.replace('\n', " ");
-    let default = text.split_once("Default").map(|(_, rest)| rest.trim_start_matches([':', ' ']));
-    let default = default.and_then(|rest| rest.split(". ").next()).unwrap_or_default();
-    let default = default.trim_end().trim_end_matches('.');
-    let is_number = default.parse::<f64>().is_ok();
-    let is_quantity = !default.contains([',', ';'])
-        && default.split_once(' ').is_some_and(|(number, _)| number.parse::<f64>().is_ok());
-    match default {
-        "true" | "false" => format!("`{default}`"),
-        _ if is_number => format!("`{default}`"),
-        _ if is_quantity => format!("`\"{default}\"`"),
-        _ if default.starts_with("none,") => "none".to_owned(),
-        "" => "see meaning".to_owned(),
-        _ if default.contains([',', ';']) || default.len() > LONGEST => "see meaning".to_owned(),
-        _ => default.to_owned(),
+/// The default of a key as the reference states it; `None`: the key is required.
+pub(super) fn default_text(key: &Value) -> Option<String> {
+    match (key.get("x-default").and_then(Value::as_str), key.get("default")) {
+        (Some(text), _) => Some(text.to_owned()),
+        (None, value) => value.map(|value| format!("`{}`", as_toml(value))),
     }
 }
 

@@ -6,7 +6,7 @@ mod markdown;
 mod types;
 
 pub(crate) use lookup::Keys;
-pub(crate) use types::{NodeName, NodeReference, OneOrSeveral, OneOrTwo, PresetName, TcpOrPreset};
+pub(crate) use types::{NodeName, NodeReference, OneOrSeveral, PresetName, TcpOrPreset};
 
 use serde_json::{Map, Value};
 
@@ -16,6 +16,13 @@ impl Scenario {
     /// The JSON schema (draft 2020-12) of a scenario file. It does not include the rules that depend on
     /// several keys, which [`Scenario::parse`] checks as well.
     pub fn schema() -> Value {
+        let mut schema = Self::schema_of_keys();
+        describe_defaults(&mut schema);
+        schema
+    }
+
+    /// The schema, in which only `default`, or `x-default` in words, states the default of a key.
+    fn schema_of_keys() -> Value {
         let mut schema = schemars::generate::SchemaSettings::draft2020_12()
             .into_generator()
             .into_root_schema_for::<Self>()
@@ -28,7 +35,7 @@ impl Scenario {
 
     /// The reference of the scenario file in Markdown: each key with its values, default and meaning.
     pub fn reference() -> String {
-        markdown::reference(&Self::schema())
+        markdown::reference(&Self::schema_of_keys())
     }
 }
 
@@ -38,7 +45,13 @@ fn for_toml(schema: &mut Value) {
         Value::Array(parts) => parts.iter_mut().for_each(for_toml),
         Value::Object(object) => {
             object.values_mut().for_each(for_toml);
-            object.remove("format");
+            // Among the keys of a table, `format` is a key of the file and has a schema.
+            if object.get("format").is_some_and(Value::is_string) {
+                object.remove("format");
+            }
+            if object.get("x-default").is_some_and(Value::is_null) {
+                object.remove("x-default");
+            }
             without_null(object);
         }
         _ => {}
@@ -65,6 +78,21 @@ fn without_null(object: &mut Map<String, Value>) {
                 object.entry(key).or_insert(value);
             }
         }
+    }
+}
+
+/// Adds the defaults to the descriptions of the keys, for editors and comments.
+fn describe_defaults(schema: &mut Value) {
+    match schema {
+        Value::Array(parts) => parts.iter_mut().for_each(describe_defaults),
+        Value::Object(object) => object.values_mut().for_each(describe_defaults),
+        _ => return,
+    }
+    let default = markdown::default_text(schema);
+    let Value::Object(key) = schema else { return };
+    key.remove("x-default");
+    if let (Some(default), Some(Value::String(text))) = (default, key.get_mut("description")) {
+        text.push_str(&format!(" Default: {default}."));
     }
 }
 

@@ -5,7 +5,6 @@ use driftway_scenario::{BitRate, HopChange, Time};
 
 use super::action::FaultAction;
 use super::plan::{FaultPlan, link_of};
-use crate::wired::link_config::link_delay;
 
 /// Changes of a hop.
 pub struct ChangeFault {
@@ -40,7 +39,7 @@ impl ChangeFault {
         }
         if let Some(chosen) = draw_other(&self.fault.delay, self.delay, &mut self.stream) {
             self.delay = chosen;
-            actions.push(FaultAction::Delay { link, delay: link_delay(chosen) });
+            actions.push(FaultAction::Delay { link, delay: chosen.config() });
         }
     }
 }

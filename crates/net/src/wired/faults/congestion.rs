@@ -2,11 +2,10 @@
 
 use driftway_base::{Duration, Instant, LinkId};
 use driftway_link::Side;
-use driftway_scenario::{BitRate, Congestion, Schedule, Time};
+use driftway_scenario::{BitRate, Congestion, FileValue, Schedule, Time};
 
 use super::action::FaultAction;
 use super::plan::{FaultPlan, link_of};
-use crate::wired::link_config::packet_bytes;
 
 /// Floods of a hop.
 pub struct CongestionFault {
@@ -25,7 +24,7 @@ pub struct CongestionFault {
 impl CongestionFault {
     pub(super) fn new(fault: &Congestion, side: Side, plan: &FaultPlan<'_>) -> Option<Self> {
         let BitRate(rate) = fault.rate.unwrap_or(plan.hop(fault.hop).rate);
-        let bytes = packet_bytes(fault.size);
+        let bytes: u32 = fault.size.to_config();
         let Time(lasts) = fault.lasts;
         let gap = rate.transmission_time(bytes);
         let (link, schedule) = (link_of(fault.hop), fault.schedule()?);

@@ -2,11 +2,10 @@
 
 use driftway_base::{Duration, Instant, LinkId, RandomStream};
 use driftway_link::Side;
-use driftway_scenario::{Interference, InterferenceHop, Spacing, Time};
+use driftway_scenario::{FileValue, Interference, InterferenceHop, Spacing, Time};
 
 use super::action::{FaultAction, sides};
 use super::plan::{FaultPlan, link_of};
-use crate::wired::link_config::packet_bytes;
 
 /// A stream of cross traffic.
 pub struct InterferenceStream {
@@ -37,7 +36,7 @@ impl InterferenceStream {
             },
         };
         let poisson = fault.spacing == Spacing::Poisson;
-        let bytes = packet_bytes(fault.size);
+        let bytes: u32 = fault.size.to_config();
         let mut all = Vec::new();
         for link in plan.hops.keys() {
             for &side in sides.iter().filter(|side| concerns(link, **side)) {

@@ -3,18 +3,22 @@
 //! Like a TCP preset, `compat` inserts its values as defaults into the tree of the file before the
 //! file is deserialized; written keys take precedence.
 
-mod aodv;
-mod dcf;
-mod deviation;
-mod dsr;
-mod general;
+use std::borrow::Cow;
 
+use driftway_link::ArpConfig;
+use driftway_radio::{DcfConfig, TdmaConfig};
+use driftway_route::{AodvConfig, DsrConfig};
 use serde::{Deserialize, Serialize};
 
+use super::aodv::{Aodv, OVER_TDMA};
+use super::arp::ArpOptions;
+use super::dsr::Dsr;
+use super::mac::{Dcf, Tdma};
+use super::{radio, routing};
+use crate::deviation::{Deviation, DeviationScope, in_table};
 use crate::error::{Diagnostic, Origin};
-use crate::node_names;
 use crate::tree::{Entry, Node, Value};
-pub use deviation::{Deviation, DeviationScope};
+use crate::{node_names, queue};
 
 /// Source of the defaults.
 #[derive(
@@ -30,11 +34,29 @@ pub enum Compat {
     Ns2,
 }
 
+/// Deviation of ns-2.35 in the key `feedback`.
+const FEEDBACK: &[Deviation] = &[Deviation {
+    key: Cow::Borrowed("feedback"),
+    scope: DeviationScope::Any,
+    standard: Cow::Borrowed(r#""icmp-unreachable""#),
+    ns2: Cow::Borrowed(r#""none""#),
+    standard_says: "RFC 1812 §4.3.3.1: a router that cannot deliver a packet sends its source \
+                        an ICMP host unreachable.",
+    ns2_does: "No ICMP; sources are notified only by messages of the routing protocol \
+                   (aodv/aodv.cc `drop`, dsr/dsragent.cc `xmitFailed`).",
+}];
+
 /// All keys whose defaults depend on `compat`. In addition, TCP flows without a preset take the
 /// keys that they leave out from the preset `"ns-2"`.
-pub fn ns2_deviations() -> impl Iterator<Item = &'static Deviation> {
-    let macs = dcf::DCF.iter().chain(dcf::TDMA);
-    general::GENERAL.iter().chain(macs).chain(aodv::AODV).chain(aodv::OVER_TDMA).chain(dsr::DSR)
+pub fn ns2_deviations() -> Vec<Deviation> {
+    let mut all = [FEEDBACK, queue::NS2, routing::NS2, radio::NS2].concat();
+    all.push(OVER_TDMA);
+    all.extend(in_table::<ArpOptions, _>(DeviationScope::Arp, "arp", ArpConfig::NS2));
+    all.extend(in_table::<Dcf, _>(DeviationScope::Dcf, "mac", DcfConfig::NS2));
+    all.extend(in_table::<Tdma, _>(DeviationScope::Tdma, "mac", TdmaConfig::NS2));
+    all.extend(in_table::<Aodv, _>(DeviationScope::Aodv, "routing", AodvConfig::NS2));
+    all.extend(in_table::<Dsr, _>(DeviationScope::Dsr, "routing", DsrConfig::NS2));
+    all
 }
 
 /// Inserts the values of ns-2.35 as defaults into `[network]`, or `[network.air]`, if `compat` requests them; otherwise
@@ -70,12 +92,9 @@ fn expand_table(network: &mut Node) -> Result<(), Diagnostic> {
     };
     let Some(origin) = ns2 else {
         let origin = network.get("mac").map_or(network.origin, |mac| mac.origin);
-        let depends = |deviation: &&Deviation| deviation.scope == DeviationScope::AodvOverTdma;
-        for deviation in
-            ns2_deviations().filter(depends).filter(|deviation| applies(deviation.scope))
-        {
-            let keys: Vec<_> = deviation.key.split('.').collect();
-            insert_default(network, &keys, deviation.standard, origin)?;
+        if applies(OVER_TDMA.scope) {
+            let keys: Vec<_> = OVER_TDMA.key.split('.').collect();
+            insert_default(network, &keys, &OVER_TDMA.standard, origin)?;
         }
         return Ok(());
     };
@@ -87,9 +106,9 @@ fn expand_table(network: &mut Node) -> Result<(), Diagnostic> {
     if network.get("mac").is_none() {
         insert_default(network, &["mac", "kind"], "\"dcf\"", origin)?;
     }
-    for deviation in ns2_deviations().filter(|deviation| applies(deviation.scope)) {
+    for deviation in ns2_deviations().iter().filter(|deviation| applies(deviation.scope)) {
         let keys: Vec<_> = deviation.key.split('.').collect();
-        insert_default(network, &keys, deviation.ns2, origin)?;
+        insert_default(network, &keys, &deviation.ns2, origin)?;
     }
     Ok(())
 }

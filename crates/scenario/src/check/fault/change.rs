@@ -2,7 +2,7 @@
 
 use super::hop;
 use crate::check::link;
-use crate::check::problem::{CheckResult, require};
+use crate::problem::{CheckResult, require};
 use crate::{Fault, HopChange, Network, PartitionHop};
 
 pub(super) fn check(key: &str, change: &HopChange, network: &Network) -> CheckResult {

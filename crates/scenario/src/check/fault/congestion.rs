@@ -3,7 +3,7 @@
 use super::cross_traffic::check_size;
 use super::hop;
 use super::schedule::{require_end_before_next, require_start};
-use crate::check::problem::{CheckResult, require_positive};
+use crate::problem::{CheckResult, require_positive};
 use crate::{Congestion, Network};
 
 pub(super) fn check(key: &str, congestion: &Congestion, network: &Network) -> CheckResult {

@@ -1,7 +1,7 @@
 //! Packets of cross traffic.
 
 use crate::Size;
-use crate::check::problem::{CheckResult, require_range};
+use crate::problem::{CheckResult, require_range};
 
 /// IP and UDP headers: the smallest packet of cross traffic.
 const MIN_FOREIGN_PACKET_BYTES: u64 = 28;

@@ -3,7 +3,7 @@
 use super::hop;
 use super::radio_down::check_radio;
 use super::schedule::{check_count, check_jitter, require_start};
-use crate::check::problem::{CheckResult, require, require_positive};
+use crate::problem::{CheckResult, require, require_positive};
 use crate::{FalseWarning, Network, Time};
 
 pub(super) fn check(key: &str, warning: &FalseWarning, network: &Network) -> CheckResult {

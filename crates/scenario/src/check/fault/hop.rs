@@ -1,8 +1,11 @@
 //! The hop of a fault.
 
+use driftway_link::Duplex;
+
+use crate::Network;
 use crate::check::numbers::check_hop;
-use crate::check::problem::{CheckResult, require};
-use crate::{Duplex, Network};
+use crate::file_value::Keyword;
+use crate::problem::{CheckResult, require};
 
 /// Number of hops: in a mixed network, of wires.
 pub(super) fn hop_count(network: &Network) -> u32 {
@@ -35,7 +38,7 @@ pub(super) fn require_shared_rate(key: &str, hop: u32, network: &Network) -> Che
         Network::Adhoc(_) => None,
         Network::Mixed(mixed) => mixed.hop_link(hop).map(|link| link.duplex),
     };
-    require(duplex != Some(Duplex::PerPacket), format!("{key}.hop"), || {
+    require(duplex != Some(Keyword(Duplex::PerPacket)), format!("{key}.hop"), || {
         format!(
             "packets on hop {hop} do not queue for the link (duplex = \"per-packet\"), so this fault \
              would have no effect\nuse a hop with duplex = \"full\" or \"shared\", or remove the fault"

@@ -2,7 +2,7 @@
 
 use super::cross_traffic::check_size;
 use super::hop;
-use crate::check::problem::{CheckResult, require, require_positive};
+use crate::problem::{CheckResult, require, require_positive};
 use crate::{Interference, InterferenceHop, Network};
 
 pub(super) fn check(key: &str, interference: &Interference, network: &Network) -> CheckResult {

@@ -11,7 +11,7 @@ mod radio_down;
 mod reordering;
 mod schedule;
 
-use super::problem::{CheckResult, require};
+use crate::problem::{CheckResult, require};
 use crate::{Fault, Network, Time};
 
 pub(super) fn check(key: &str, fault: &Fault, network: &Network, duration: Time) -> CheckResult {

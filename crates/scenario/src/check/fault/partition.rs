@@ -4,7 +4,7 @@ use super::hop;
 use super::schedule::{
     check_count, check_jitter, check_lasts, check_lead, require_end_before_next, require_start,
 };
-use crate::check::problem::{CheckResult, require, require_probability};
+use crate::problem::{CheckResult, require, require_probability};
 use crate::{Network, Partition, PartitionHop, PartitionSignal, Time};
 
 pub(super) fn check(

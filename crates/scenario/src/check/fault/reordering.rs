@@ -2,7 +2,7 @@
 
 use super::hop;
 use super::schedule::require_start;
-use crate::check::problem::{CheckResult, require, require_positive};
+use crate::problem::{CheckResult, require, require_positive};
 use crate::{Network, ReorderMode, Reordering};
 
 pub(super) fn check(key: &str, reordering: &Reordering, network: &Network) -> CheckResult {

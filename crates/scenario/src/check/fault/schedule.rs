@@ -1,7 +1,7 @@
 //! Times and durations of faults.
 
 use crate::check::link;
-use crate::check::problem::{CheckResult, Problem, require, require_positive};
+use crate::problem::{CheckResult, Problem, require, require_positive};
 use crate::{Delay, Time};
 
 /// Checks the duration of outages; returns the longest one.

@@ -1,6 +1,7 @@
 //! `compat = "ns-2"`.
 
-use driftway_scenario::{Arp, DeviationScope, Lifetime, Mac, Priority, Routing, ns2_deviations};
+use driftway_link::Priority;
+use driftway_scenario::{Arp, DeviationScope, Keyword, Lifetime, Mac, Routing, ns2_deviations};
 
 use super::adhoc;
 
@@ -38,23 +39,24 @@ fn networks() -> Vec<(Vec<DeviationScope>, Base)> {
 #[test]
 fn compat_is_short_for_its_keys() {
     for (parts, base) in networks() {
-        let mine = || ns2_deviations().filter(|deviation| parts.contains(&deviation.scope));
-        let keys: Vec<_> = mine().map(|d| (format!("network.{}", d.key), d)).collect();
+        let deviations = ns2_deviations();
+        let mine = deviations.iter().filter(|deviation| parts.contains(&deviation.scope));
+        let keys: Vec<_> = mine.map(|d| (format!("network.{}", d.key), d)).collect();
         let with = |more: &[(&str, &str)]| adhoc(&[&base, more].concat());
 
-        let by_hand: Vec<_> = keys.iter().map(|(key, d)| (key.as_str(), d.ns2)).collect();
+        let by_hand: Vec<_> = keys.iter().map(|(key, d)| (key.as_str(), &*d.ns2)).collect();
         let mut by_hand = with(&by_hand);
         let short = with(&[("network.compat", "ns-2")]);
         by_hand.compat = short.compat;
         assert_eq!(short, by_hand);
 
         let mut undone = vec![("network.compat", "ns-2")];
-        undone.extend(keys.iter().map(|(key, d)| (key.as_str(), d.standard)));
+        undone.extend(keys.iter().map(|(key, d)| (key.as_str(), &*d.standard)));
         let mut undone = with(&undone);
         let standard = with(&[]);
         undone.compat = standard.compat;
         // An absent default equals the written default.
-        undone.queue.priority = undone.queue.priority.filter(|p| *p != Priority::None);
+        undone.queue.priority = undone.queue.priority.filter(|p| *p != Keyword(Priority::None));
         undone.queue.count_arriving = undone.queue.count_arriving.filter(|counts| *counts);
         assert_eq!(undone, standard);
     }
@@ -111,7 +113,7 @@ fn each_key_makes_a_difference() {
             networks().into_iter().find(|(parts, _)| parts.contains(&deviation.scope)).unwrap();
         let key = format!("network.{}", deviation.key);
         let with = |value: &str| adhoc(&[&base[..], &[(key.as_str(), value)]].concat());
-        assert_ne!(with(deviation.standard), with(deviation.ns2), "{key}");
+        assert_ne!(with(&deviation.standard), with(&deviation.ns2), "{key}");
         assert!(!deviation.standard_says.is_empty() && !deviation.ns2_does.is_empty());
     }
 }
@@ -152,7 +154,8 @@ fn page() -> String {
         (DeviationScope::Dsr, "DSR (RFC 4728): `routing.protocol = \"dsr\"`"),
         (DeviationScope::Static, "Static routes: `routing.protocol = \"static\"`"),
     ] {
-        let mut rows = ns2_deviations().filter(|deviation| deviation.scope == part).peekable();
+        let mut rows =
+            ns2_deviations().into_iter().filter(|deviation| deviation.scope == part).peekable();
         if rows.peek().is_none() {
             continue;
         }
@@ -177,6 +180,6 @@ An ad hoc network follows the standards by default. With `compat = \"ns-2\"` in 
 below have other defaults, those of ns-2.35: the deviations of that simulator, whether by choice or by
 mistake. Each key can also be set individually, and written keys take precedence. In addition, TCP
 flows without a preset take the keys that they leave out from `preset = \"ns-2\"`; nothing else
-depends on `compat`. (This page is generated from the list in `crates/scenario/src/adhoc/compat`, and
-tested against it.)
+depends on `compat`. (This page is generated from the tables of keys in `crates/scenario/src/adhoc`, and
+tested against them.)
 ";

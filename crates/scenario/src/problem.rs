@@ -7,9 +7,9 @@ use crate::tree::Node;
 /// An invalid value.
 pub(crate) struct Problem {
     /// Dotted key.
-    pub(super) key: String,
+    pub(crate) key: String,
     /// Message, and a hint after a line break.
-    pub(super) message: String,
+    pub(crate) message: String,
 }
 
 impl Problem {
@@ -19,10 +19,10 @@ impl Problem {
     }
 }
 
-pub(super) type CheckResult = Result<(), Problem>;
+pub(crate) type CheckResult = Result<(), Problem>;
 
 /// Returns an error for `key` unless `right` holds.
-pub(super) fn require(
+pub(crate) fn require(
     right: bool,
     key: impl Into<String>,
     message: impl FnOnce() -> String,
@@ -30,7 +30,7 @@ pub(super) fn require(
     if right { Ok(()) } else { Err(Problem { key: key.into(), message: message() }) }
 }
 
-pub(super) fn require_range(
+pub(crate) fn require_range(
     key: String,
     what: &str,
     found: u64,
@@ -42,12 +42,19 @@ pub(super) fn require_range(
     })
 }
 
-pub(super) fn require_probability(key: String, found: f64) -> CheckResult {
+pub(crate) fn require_probability(key: String, found: f64) -> CheckResult {
     require((0.0..=1.0).contains(&found), key, || {
         format!("{found} is not a probability\nprobabilities are from 0 to 1")
     })
 }
 
-pub(super) fn require_positive(key: String, Time(found): Time) -> CheckResult {
+pub(crate) fn require_positive(key: String, Time(found): Time) -> CheckResult {
     require(!found.is_zero(), key, || "this must be longer than 0 s".into())
+}
+
+/// Maximum of any time of a protocol, so that sums of a few of them do not overflow.
+pub(crate) const MAX_PROTOCOL_TIME: Time = Time::from_secs(100_000_000);
+
+pub(crate) fn require_at_most(key: String, found: Time, most: Time) -> CheckResult {
+    require(found <= most, key, || format!("{found} is too long\nthe maximum is {most}"))
 }
