@@ -10,6 +10,8 @@ mod emulate;
 mod failure;
 mod files;
 mod flow_names;
+mod output;
+mod page;
 mod paper;
 mod records;
 mod report;

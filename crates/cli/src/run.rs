@@ -17,6 +17,7 @@ use crate::args::RunArgs;
 use crate::check::load_scenario;
 use crate::failure::Failure;
 use crate::files::{OutputDir, Staging};
+use crate::output::{json, with_output};
 use crate::records::{FinishedRecords, Records};
 use crate::tables;
 use crate::text::count;
@@ -36,25 +37,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         )));
     }
     let mut records = Records::open(args, &scenario)?;
-    let destination = match &args.out {
-        Some(dir) if dir.exists() && !dir.is_dir() => {
-            let dir = dir.display();
-            return Err(Failure::Input(format!("--out {dir}: that is a file, not a directory")));
-        }
-        Some(dir) => Some(OutputDir::open(dir)?),
-        None => None,
-    };
-
-    let (document, traces) =
-        match simulate_and_write(args, &scenario, &mut records, destination.as_ref()) {
-            Ok(kept) => kept,
-            Err(failure) => {
-                if let Some(destination) = destination {
-                    destination.remove_if_created();
-                }
-                return Err(failure);
-            }
-        };
+    let (document, traces) = with_output(args.out.as_deref(), |destination| {
+        simulate_and_write(args, &scenario, &mut records, destination)
+    })?;
     records.commit()?;
 
     let mut out = anstream::stdout().lock();
@@ -110,12 +95,6 @@ fn simulate_and_write(
         staging.replace_previous()?;
     }
     Ok((document, traces))
-}
-
-/// JSON text of a document.
-fn json(document: &Document) -> String {
-    let text = serde_json::to_string_pretty(document);
-    text.expect("the document can be serialized") + "\n"
 }
 
 fn simulate(

@@ -100,8 +100,8 @@ pub fn one_flow_per_row(document: &Document) -> Grid {
     let flows = &document.summary.flows;
     let of = |flow: &FlowSummary, metric: &str| flow.metrics.get(metric).copied().flatten();
     let column = |metric: &&'static str| {
-        let means = flows.iter().filter_map(|flow| Some(of(flow, metric)?.mean.abs()));
-        Some((*metric, Scale::of(metric, means.reduce(f64::max)?)))
+        let means = flows.iter().filter_map(|flow| Some(of(flow, metric)?.mean));
+        Some((*metric, Scale::of_any(metric, means)?))
     };
     let columns: Vec<(&str, Scale)> = PER_FLOW_METRICS.iter().filter_map(column).collect();
     let mut header = vec!["flow".to_owned()];

@@ -6,7 +6,9 @@ use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
 };
 pub use driftway_experiment::labels::metric_label as title;
+use driftway_experiment::units::metric_unit;
 pub use driftway_experiment::words::{count, list};
+use driftway_scenario::Unit;
 use driftway_sim::results::Estimate;
 
 use crate::terminal_width::width;
@@ -21,47 +23,54 @@ pub struct Scale {
 }
 
 /// Prefixed units of a base unit: smallest value, factor, name. Largest first.
-type Steps = &'static [(f64, f64, &'static str)];
-
-const TIME: Steps = &[(1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (0.0, 1e6, "µs")];
-const RATE: Steps =
-    &[(1e9, 1e-9, "Gbit/s"), (1e6, 1e-6, "Mbit/s"), (1e3, 1e-3, "kbit/s"), (0.0, 1.0, "bit/s")];
-const SIZE: Steps = &[(1e9, 1e-9, "GB"), (1e6, 1e-6, "MB"), (1e3, 1e-3, "kB"), (0.0, 1.0, "B")];
-const DISTANCE: Steps = &[(1e3, 1e-3, "km"), (0.0, 1.0, "m")];
-const SPEED: Steps = &[(0.0, 1.0, "m/s")];
-const FREQUENCY: Steps =
-    &[(1e9, 1e-9, "GHz"), (1e6, 1e-6, "MHz"), (1e3, 1e-3, "kHz"), (0.0, 1.0, "Hz")];
-const NONE: Steps = &[(0.0, 1.0, "")];
-
-impl Scale {
-    /// Scale for values of a metric up to `largest`. The metric's name ends with its base unit.
-    pub fn of(metric: &str, largest: f64) -> Self {
-        let steps = match metric.rsplit('_').next() {
-            _ if largest == 0.0 => return Self { factor: 1.0, unit: base_unit(metric) },
-            Some("s") => TIME,
-            Some("bps") => RATE,
-            Some("bytes") => SIZE,
-            Some("m") => DISTANCE,
-            Some("mps") => SPEED,
-            Some("hz") => FREQUENCY,
-            _ => NONE,
-        };
-        let step = steps.iter().find(|step| largest.abs() >= step.0);
-        let (factor, unit) = step.map_or((1.0, ""), |&(_, factor, unit)| (factor, unit));
-        Self { factor, unit }
+const fn prefixed(unit: Unit) -> &'static [(f64, f64, &'static str)] {
+    match unit {
+        Unit::Second => &[(1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (0.0, 1e6, "µs")],
+        Unit::BitPerSecond => &[
+            (1e9, 1e-9, "Gbit/s"),
+            (1e6, 1e-6, "Mbit/s"),
+            (1e3, 1e-3, "kbit/s"),
+            (0.0, 1.0, "bit/s"),
+        ],
+        Unit::Byte => &[(1e9, 1e-9, "GB"), (1e6, 1e-6, "MB"), (1e3, 1e-3, "kB"), (0.0, 1.0, "B")],
+        Unit::Metre => &[(1e3, 1e-3, "km"), (0.0, 1.0, "m")],
+        Unit::MetrePerSecond => &[(0.0, 1.0, "m/s")],
+        Unit::Hertz => {
+            &[(1e9, 1e-9, "GHz"), (1e6, 1e-6, "MHz"), (1e3, 1e-3, "kHz"), (0.0, 1.0, "Hz")]
+        }
+        Unit::One => &[(0.0, 1.0, "")],
     }
 }
 
-fn base_unit(metric: &str) -> &'static str {
-    match metric.rsplit('_').next() {
-        Some("s") => "s",
-        Some("bps") => "bit/s",
-        Some("bytes") => "B",
-        Some("m") => "m",
-        Some("mps") => "m/s",
-        Some("hz") => "Hz",
-        _ => "",
+impl Scale {
+    /// The scale of counts and ratios.
+    pub const ONE: Self = Self { factor: 1.0, unit: "" };
+
+    /// Scale for these values of a metric.
+    pub fn of(metric: &str, values: impl IntoIterator<Item = f64>) -> Self {
+        Self::of_unit(metric_unit(metric), values)
     }
+
+    /// Scale for these values of a metric; `None` if there are none.
+    pub fn of_any(metric: &str, values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let largest = values.into_iter().map(f64::abs).reduce(f64::max)?;
+        Some(Self::of(metric, [largest]))
+    }
+
+    /// Scale for these values in a base unit.
+    pub fn of_unit(unit: Unit, values: impl IntoIterator<Item = f64>) -> Self {
+        let largest = largest(values);
+        if largest == 0.0 {
+            return Self { factor: 1.0, unit: unit.symbol() };
+        }
+        let fits = prefixed(unit).iter().find(|(least, ..)| largest >= *least);
+        fits.map_or(Self::ONE, |&(_, factor, unit)| Self { factor, unit })
+    }
+}
+
+/// The largest absolute value; 0 if there is none.
+pub fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().fold(0.0, |largest, value| value.abs().max(largest))
 }
 
 /// Number of decimals at which `resolution` has two significant digits.
@@ -77,7 +86,12 @@ fn decimals(resolution: f64) -> usize {
 
 /// A single value of a metric, with its unit: `412.5 s`, `0.9123`, `17`, `1e-6`.
 pub fn value(metric: &str, value: f64) -> String {
-    let scale = Scale::of(metric, value);
+    value_in(metric_unit(metric), value)
+}
+
+/// A single value in a base unit, with a unit that fits it.
+pub fn value_in(unit: Unit, value: f64) -> String {
+    let scale = Scale::of_unit(unit, [value]);
     with_unit(number(value * scale.factor), scale.unit)
 }
 
@@ -103,7 +117,7 @@ fn number(number: f64) -> String {
 
 /// A mean with the half-width of its 90 % interval: `412.5 ± 1.3 s`.
 pub fn mean(metric: &str, estimate: &Estimate) -> String {
-    let scale = Scale::of(metric, estimate.mean);
+    let scale = Scale::of(metric, [estimate.mean]);
     with_unit(mean_in(scale, estimate), scale.unit)
 }
 

@@ -2,6 +2,8 @@
 
 use driftway_scenario::Unit;
 
+use crate::units;
+
 /// Labels of values.
 const VALUES: [(&str, &str); 28] = [
     ("adhoc", "ad hoc"),
@@ -182,9 +184,8 @@ pub fn metric_label(name: &str) -> String {
         "queue_drops" => "packets dropped by queues".into(),
         "fairness" => "fairness (Jain's index)".into(),
         other => {
-            let units = ["_s", "_bps", "_bytes", "_us"];
-            let bare = units.iter().find_map(|unit| other.strip_suffix(unit)).unwrap_or(other);
-            bare.replace(['_', '.', '-'], " ")
+            let bare = units::without_suffix(other);
+            bare.strip_suffix("_us").unwrap_or(bare).replace(['_', '.', '-'], " ")
         }
     }
 }

@@ -26,6 +26,7 @@ pub mod runner;
 pub mod study;
 pub mod summary;
 pub mod sweep;
+pub mod units;
 pub mod validation;
 pub mod words;
 

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use driftway_scenario::{Application, Scenario, Transport, Unit, nearest, quantity};
+use driftway_scenario::{Application, Scenario, Transport};
 use toml::{Table, Value};
 
 use crate::error::Error;
 use crate::study::source::Source;
-use crate::{labels, words};
+use crate::{labels, units, words};
 
 /// A key and its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,14 +69,9 @@ fn split_values(text: &str) -> Vec<String> {
     parts.into_iter().map(|part| part.trim().to_owned()).collect()
 }
 
-/// The position of a value on an axis.
-fn axis_position(value: &str) -> Option<(f64, Unit)> {
-    quantity(value).or(value.parse().ok().map(|number| (number, Unit::One)))
-}
-
 /// Returns whether all values are positions on one axis.
 fn is_axis(vary: &Vary) -> bool {
-    let places: Option<Vec<_>> = vary.values.iter().map(|value| axis_position(value)).collect();
+    let places: Option<Vec<_>> = vary.values.iter().map(|value| units::number(value)).collect();
     places.is_some_and(|places| places.len() > 1 && places.iter().all(|(_, u)| *u == places[0].1))
 }
 
@@ -166,10 +161,8 @@ fn check_metrics(names: &[String]) -> Result<(), Error> {
     let of_flows = driftway_sim::results::FLOW_METRICS.iter().map(|(name, _)| (*name).to_owned());
     let known: Vec<String> = of_flows.chain(driftway_sim::network_metrics()).collect();
     let Some(wrong) = names.iter().find(|name| !known.contains(name)) else { return Ok(()) };
-    let near = nearest(wrong, known.iter().map(String::as_str));
-    let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-    let help = format!("{near}available: {}", known.join(", "));
-    Err(Error::refused_with(format!("--metric {wrong}: there is no such metric"), help))
+    let message = format!("--metric {wrong}: there is no such metric");
+    Err(Error::refused_with(message, words::available(wrong, &known)))
 }
 
 fn settings(set: &[(String, String)]) -> Table {

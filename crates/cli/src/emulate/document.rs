@@ -198,12 +198,6 @@ impl Document {
             because,
         }
     }
-
-    /// JSON text of the document.
-    pub fn json(&self) -> String {
-        let text = serde_json::to_string_pretty(self);
-        text.expect("the document can be serialized") + "\n"
-    }
 }
 
 impl fmt::Display for Document {

@@ -20,6 +20,7 @@ use crate::args::{EmulateArgs, GuardianArgs};
 use crate::check::load_scenario;
 use crate::failure::{Failure, failed};
 use crate::files::OutputDir;
+use crate::output::{check_output, json, with_output};
 use document::Document;
 use plan::{BackgroundProgram, Plan};
 use programs::{Place, Program, Programs};
@@ -42,24 +43,14 @@ const MTU_RANGE: (u64, u64) = (68, 65_535);
 pub fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
     let scenario = load_scenario(&args.scenario)?;
     let plan = Plan::new(args, &scenario)?;
-    if let Some(dir) = args.out.as_deref().filter(|dir| dir.exists() && !dir.is_dir()) {
-        let dir = dir.display();
-        return Err(Failure::Input(format!("--out {dir}: that is a file, not a directory")));
-    }
+    let out = args.out.as_deref();
+    check_output(out)?;
     check_requirements().map_err(|missing| Failure::Input(missing.to_string()))?;
-    let destination = args.out.as_deref().map(OutputDir::open).transpose()?;
-    match run_programs(args, &scenario, &plan) {
-        Ok(document) => {
-            write_output(args, &scenario, &document, destination.as_ref())?;
-            Ok(ExitCode::from(document.exit_status))
-        }
-        Err(failure) => {
-            if let Some(destination) = destination {
-                destination.remove_if_created();
-            }
-            Err(failure)
-        }
-    }
+    with_output(out, |destination| {
+        let document = run_programs(args, &scenario, &plan)?;
+        write_output(args, &scenario, &document, destination)?;
+        Ok(ExitCode::from(document.exit_status))
+    })
 }
 
 /// Creates the namespaces, runs the programs over the network, and ends all processes.
@@ -199,7 +190,7 @@ fn write_output(
     document: &Document,
     destination: Option<&OutputDir>,
 ) -> Result<(), Failure> {
-    let json = document.json();
+    let json = json(document);
     if let Some(destination) = destination {
         let mut staging = destination.stage()?;
         staging.write_text("scenario.toml", &scenario.show())?;

@@ -1,21 +1,19 @@
 //! Plot of a paper's figure: the simulated arms, and the paper's numbers over them.
 
-use driftway_sim::results::Estimate;
-use plotly::common::{
-    DashType, ErrorData, ErrorType, HoverInfo, LegendGroupTitle, Line, Marker, MarkerSymbol, Mode,
-};
-use plotly::layout::{AxisType, RangeMode};
-use plotly::{Plot, Scatter};
+use plotly::Plot;
+use plotly::common::{LegendGroupTitle, MarkerSymbol};
+use plotly::layout::Axis;
 
-use super::tables::{differences_table, points_table, unit_suffix};
-use crate::report::curves::{LOG_AXIS_RATIO, SYMBOLS, log_axis};
-use crate::report::figure::{Figure, GREY, PALETTE, axis, escaped, layout, lighter, plotly_json};
-use crate::text::{Scale, capitalized, mean, value};
+use super::tables::{differences_table, incomplete_note, points_table};
+use crate::page::chart::{
+    self, MeanCurve, Position, REPORTED, SYMBOLS, category_axis, half_width, number_axis,
+    reported_curve, value_axis,
+};
+use crate::page::figure::{Figure, PALETTE, escaped, layout, lighter};
+use crate::text::{Scale, capitalized, mean, value, value_in};
 use driftway_experiment::study::document::{ArmResult, CurveResult, FigureResult, PointResult};
 use driftway_experiment::study::plan::Plan;
-
-/// Legend group of the paper's numbers.
-pub const PAPER_GROUP: &str = "reported";
+use driftway_scenario::Unit;
 
 /// Colour and symbols of an arm.
 pub struct ArmStyle {
@@ -55,16 +53,14 @@ pub fn is_drawn(result: &FigureResult) -> bool {
 
 /// Plot of one metric of a figure.
 pub fn figure(plan: &Plan, result: &FigureResult) -> Figure {
-    let metric = result.y.metric.as_str();
-    let x_metric = unit_suffix(result.x.as_ref().map_or("", |x| x.unit));
     let all = || result.arms.0.iter().flat_map(|arm| &arm.points);
-    let reported = || result.paper.iter().flat_map(|curve| &curve.points);
-    let mut ys: Vec<f64> = all().filter_map(|p| p.mean).collect();
-    ys.extend(reported().map(|(_, y)| *y));
+    let reported = result.paper.iter().flat_map(|curve| &curve.points);
+    let ys: Vec<f64> = all().filter_map(|p| p.mean).chain(reported.map(|(_, y)| *y)).collect();
     let xs: Vec<f64> = all().filter_map(|p| p.x).collect();
-    let (x_scale, y_scale) = (Scale::of(x_metric, largest(&xs)), Scale::of(metric, largest(&ys)));
-    let drawing = FigureBuilder { plan, result, x_scale, y_scale, x_metric };
-
+    let x_unit = result.x.as_ref().map_or(Unit::One, |x| x.unit);
+    let x_scale = Scale::of_unit(x_unit, xs.iter().copied());
+    let y_scale = Scale::of(&result.y.metric, ys.iter().copied());
+    let drawing = FigureBuilder { plan, result, x_scale, y_scale, x_unit };
     let mut plot = Plot::new();
     for arm in &result.arms.0 {
         drawing.add_arm(&mut plot, arm);
@@ -73,46 +69,14 @@ pub fn figure(plan: &Plan, result: &FigureResult) -> Figure {
         drawing.add_paper_curve(&mut plot, curve);
     }
     drawing.add_paper_lines(&mut plot, &xs);
-
-    let log = |values: &[f64]| {
-        let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
-        smallest > 0.0 && largest(values) / smallest >= LOG_AXIS_RATIO
-    };
-    let y_axis = axis(&result.y.label, y_scale.unit);
-    let y_axis = if log(&ys) { log_axis(y_axis) } else { y_axis.range_mode(RangeMode::ToZero) };
-    let x_axis = match &result.x {
-        None => {
-            // A margin of half a category on either side.
-            let places = result.arms.0.len() as f64;
-            axis("", "").type_(AxisType::Category).range(vec![-0.5, places - 0.5])
-        }
-        Some(x) => {
-            let x_axis = axis(&x.label, x_scale.unit);
-            if !x.names.is_empty() {
-                let (places, names): (Vec<f64>, Vec<String>) = x.names.iter().cloned().unzip();
-                let places = places.iter().map(|place| place * x_scale.factor).collect();
-                x_axis.tick_values(places).tick_text(names)
-            } else if log(&xs) {
-                log_axis(x_axis)
-            } else {
-                x_axis
-            }
-        }
-    };
-    plot.set_layout(layout().height(560).x_axis(x_axis).y_axis(y_axis));
-
+    let y_axis = value_axis(&result.y.label, y_scale.unit, &ys);
+    plot.set_layout(layout().height(560).x_axis(drawing.x_axis(&xs)).y_axis(y_axis));
     Figure {
-        title: capitalized(&result.y.label),
-        explanation: String::new(),
-        notes: drawing.incomplete_note().into_iter().collect(),
-        json: plotly_json(plot),
+        notes: incomplete_note(plan, result).into_iter().collect(),
         numbers: Some(points_table(plan, result)),
         extra_table: differences_table(plan, result),
+        ..Figure::new(capitalized(&result.y.label), "", plot)
     }
-}
-
-fn largest(values: &[f64]) -> f64 {
-    values.iter().fold(0.0_f64, |a, b| a.max(b.abs()))
 }
 
 struct FigureBuilder<'a> {
@@ -120,134 +84,83 @@ struct FigureBuilder<'a> {
     result: &'a FigureResult,
     x_scale: Scale,
     y_scale: Scale,
-    x_metric: &'static str,
+    x_unit: Unit,
 }
 
 impl FigureBuilder<'_> {
+    fn x_axis(&self, xs: &[f64]) -> Axis {
+        let Some(x) = &self.result.x else { return category_axis(self.result.arms.0.len()) };
+        if x.names.is_empty() {
+            return number_axis(&x.label, self.x_scale.unit, xs);
+        }
+        let (places, names): (Vec<f64>, Vec<String>) = x.names.iter().cloned().unzip();
+        let places = places.iter().map(|place| place * self.x_scale.factor).collect();
+        number_axis(&x.label, self.x_scale.unit, &[]).tick_values(places).tick_text(names)
+    }
+
     fn arm_label(&self, arm: &ArmResult) -> String {
         escaped(&self.plan.study.arms[arm.arm].label)
     }
 
+    /// The position of a point: its x, or without an axis its arm.
+    fn position(&self, arm: &ArmResult, x: Option<f64>) -> Position {
+        let x = x.filter(|_| self.result.x.is_some());
+        let category = || Position::Category(self.arm_label(arm));
+        x.map_or_else(category, |x| Position::Number(x * self.x_scale.factor))
+    }
+
     fn add_arm(&self, plot: &mut Plot, arm: &ArmResult) {
-        let look = arm_style(self.plan, arm.arm);
-        let label = self.arm_label(arm);
-        let points: Vec<&PointResult> = arm.points.iter().filter(|p| p.mean.is_some()).collect();
+        let ArmStyle { colour, symbol, .. } = arm_style(self.plan, arm.arm);
+        let name = self.arm_label(arm);
+        let known = || arm.points.iter().filter(|point| point.mean.is_some());
         let factor = self.y_scale.factor;
-        let y: Vec<f64> = points.iter().filter_map(|p| Some(p.mean? * factor)).collect();
-        let half = |p: &&PointResult| p.ci90.map_or(0.0, |[low, high]| (high - low) / 2.0 * factor);
-        let error = ErrorData::new(ErrorType::Data)
-            .array(points.iter().map(half).collect())
-            .color(look.colour.clone())
-            .thickness(2.0)
-            .width(6);
-        let marker = Marker::new().symbol(look.symbol).size(8).color(look.colour.clone());
-        let hover: Vec<String> = points.iter().map(|p| self.hover_text(&label, p)).collect();
+        let point = |p: &PointResult| {
+            Some((self.position(arm, p.x), p.mean? * factor, half_width(p.ci90) * factor))
+        };
+        let points = arm.points.iter().filter_map(point).collect();
+        let hover = known().map(|point| self.hover_text(&name, point)).collect();
+        let connected = self.result.x.is_some();
+        let trace = MeanCurve { name, colour, symbol, points, hover, connected }.trace();
         let group = self.plan.study.arms[arm.arm].group.as_str();
         let title = group_title(self.plan, arm.arm);
-        if self.result.x.is_none() {
-            plot.add_trace(
-                Scatter::new(vec![label.clone(); y.len()], y)
-                    .mode(Mode::Markers)
-                    .name(label)
-                    .marker(marker)
-                    .error_y(error)
-                    .legend_group(group)
-                    .legend_group_title(title)
-                    .hover_text_array(hover)
-                    .hover_info(HoverInfo::Text),
-            );
-            return;
-        }
-        let x = points.iter().filter_map(|p| Some(p.x? * self.x_scale.factor)).collect();
-        plot.add_trace(
-            Scatter::new(x, y)
-                .mode(Mode::LinesMarkers)
-                .name(label)
-                .marker(marker)
-                .line(Line::new().color(look.colour).width(2.0))
-                .error_y(error)
-                .legend_group(group)
-                .legend_group_title(title)
-                .hover_text_array(hover)
-                .hover_info(HoverInfo::Text),
-        );
+        plot.add_trace(trace.legend_group(group).legend_group_title(title));
     }
 
     fn hover_text(&self, label: &str, point: &PointResult) -> String {
-        let x = point.x.map_or(String::new(), |x| format!(" at {}", value(self.x_metric, x)));
-        let measured =
-            point.mean.map(|mean| Estimate { mean, ci90: point.ci90, ci95: None, n: point.n });
-        let y = measured.map_or(String::new(), |m| mean(&self.result.y.metric, &m));
+        let x = point.x.map_or(String::new(), |x| format!(" at {}", value_in(self.x_unit, x)));
+        let y = point.estimate().map_or(String::new(), |m| mean(&self.result.y.metric, &m));
         format!("{label}{x}: {}, {} runs", escaped(&y), point.n)
     }
 
     fn add_paper_curve(&self, plot: &mut Plot, curve: &CurveResult) {
         let arm = self.result.arms.0.iter().find(|arm| arm.name == curve.arm);
         let Some(arm) = arm else { return };
-        let look = arm_style(self.plan, arm.arm);
-        let y: Vec<f64> = curve.points.iter().map(|(_, y)| y * self.y_scale.factor).collect();
-        let marker = Marker::new().symbol(look.paper_symbol).size(12).color(look.colour.clone());
-        let title = LegendGroupTitle::with_text("the paper");
-        let name = escaped(&curve.label);
-        if self.result.x.is_none() {
-            plot.add_trace(
-                Scatter::new(vec![self.arm_label(arm); y.len()], y)
-                    .mode(Mode::Markers)
-                    .name(name)
-                    .marker(marker)
-                    .legend_group(PAPER_GROUP)
-                    .legend_group_title(title),
-            );
-            return;
-        }
-        let x = curve.points.iter().map(|(x, _)| x * self.x_scale.factor).collect();
-        plot.add_trace(
-            Scatter::new(x, y)
-                .mode(Mode::LinesMarkers)
-                .name(name)
-                .marker(marker)
-                .line(Line::new().color(look.colour).width(1.5).dash(DashType::Dash))
-                .legend_group(PAPER_GROUP)
-                .legend_group_title(title),
-        );
+        let ArmStyle { colour, paper_symbol, .. } = arm_style(self.plan, arm.arm);
+        let place = |(x, y): &(f64, f64)| (self.position(arm, Some(*x)), y * self.y_scale.factor);
+        let points = curve.points.iter().map(place).unzip();
+        let connected = self.result.x.is_some();
+        let trace = reported_curve(points, connected, (colour, paper_symbol, 12));
+        plot.add_trace(of_paper(trace.name(escaped(&curve.label))));
     }
 
     /// Adds the paper's numbers that belong to no arm, as dotted horizontal lines.
     fn add_paper_lines(&self, plot: &mut Plot, xs: &[f64]) {
-        let low = xs.iter().copied().fold(f64::INFINITY, f64::min) * self.x_scale.factor;
-        let high = xs.iter().copied().fold(f64::NEG_INFINITY, f64::max) * self.x_scale.factor;
+        let places: Vec<Position> = if self.result.x.is_some() {
+            let low = xs.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = xs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            [low, high].map(|x| Position::Number(x * self.x_scale.factor)).into()
+        } else {
+            self.result.arms.0.iter().map(|arm| self.position(arm, None)).collect()
+        };
         for line in &self.result.lines {
-            let y = line.value * self.y_scale.factor;
             let name = format!("{}: {}", line.label, value(&self.result.y.metric, line.value));
-            let dress = Line::new().color(GREY).width(1.5).dash(DashType::Dot);
-            let title = LegendGroupTitle::with_text("the paper");
-            if self.result.x.is_some() {
-                plot.add_trace(
-                    Scatter::new(vec![low, high], vec![y, y])
-                        .mode(Mode::Lines)
-                        .name(escaped(&name))
-                        .line(dress)
-                        .legend_group(PAPER_GROUP)
-                        .legend_group_title(title),
-                );
-            } else {
-                let arms: Vec<String> =
-                    self.result.arms.0.iter().map(|a| self.arm_label(a)).collect();
-                let y = vec![y; arms.len()];
-                plot.add_trace(
-                    Scatter::new(arms, y)
-                        .mode(Mode::Lines)
-                        .name(escaped(&name))
-                        .line(dress)
-                        .legend_group(PAPER_GROUP)
-                        .legend_group_title(title),
-                );
-            }
+            let trace = chart::horizontal_line(&places, line.value * self.y_scale.factor, &name);
+            plot.add_trace(of_paper(trace.legend_group(REPORTED)));
         }
     }
+}
 
-    /// Note on the transfers that did not complete.
-    fn incomplete_note(&self) -> Option<String> {
-        super::tables::incomplete_note(self.plan, self.result)
-    }
+/// Adds the title of the legend's group of reported values.
+fn of_paper(trace: Box<chart::CurveTrace>) -> Box<chart::CurveTrace> {
+    trace.legend_group_title(LegendGroupTitle::with_text("the paper"))
 }

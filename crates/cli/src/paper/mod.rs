@@ -9,7 +9,6 @@ mod tables;
 mod traces;
 
 use std::fs::File;
-use std::io::Write;
 use std::num::NonZeroU64;
 use std::path::Path;
 
@@ -26,7 +25,8 @@ use driftway_experiment::study::stored_results::{self, StoredResults};
 
 use crate::args::PaperArgs;
 use crate::failure::Failure;
-use crate::files::OutputDir;
+use crate::files::Staging;
+use crate::output::{check_output, print_results, with_output, write_results};
 use crate::runner::{self, RunnerOptions};
 use crate::text::list;
 
@@ -83,14 +83,7 @@ pub fn run_study(
 ) -> Result<(), Failure> {
     let selection = select(plan, wanted)?;
     let options = RunnerOptions { jobs, fresh, runs: results::run_count(&selection) };
-    let destination = match output.out {
-        Some(dir) if dir.exists() && !dir.is_dir() => {
-            let dir = dir.display();
-            return Err(Failure::Input(format!("--out {dir}: that is a file, not a directory")));
-        }
-        Some(dir) => Some(OutputDir::open(dir)?),
-        None => None,
-    };
+    check_output(output.out)?;
     let record_dir = match (output.record, plan.source.dir()) {
         (true, None) => {
             let what = format!("--record: {} is built in, and has no directory", plan.source.name);
@@ -99,27 +92,14 @@ pub fn run_study(
         (true, Some(dir)) => Some(dir),
         (false, _) => None,
     };
-    let (document, results) = match run_selection(plan, &selection, options) {
-        Ok(done) => done,
-        Err(failure) => {
-            if let Some(destination) = destination {
-                destination.remove_if_created();
-            }
-            return Err(failure);
+    let (document, results) = with_output(output.out, |destination| {
+        let (document, results) = run_selection(plan, &selection, options)?;
+        if let Some(dir) = destination {
+            write_files(dir.stage()?, plan, &selection, &results, &document)?;
         }
-    };
-    if let Some(destination) = destination {
-        write_output(&destination, plan, &selection, &results, &document)?;
-    }
-    let mut out = anstream::stdout().lock();
-    if output.json {
-        write!(out, "{}", json(&document))?;
-    } else {
-        write!(out, "{}", print::document(plan, &document))?;
-        if let Some(dir) = output.out {
-            writeln!(out, "Written to {}", dir.join(page::PAGE).display())?;
-        }
-    }
+        Ok((document, results))
+    })?;
+    print_results(output.json, &document, || print::document(plan, &document), output.out)?;
     let kept = StoredResults::from_outcome(&StudyOutcome {
         plan,
         selection: &selection,
@@ -200,14 +180,13 @@ fn run_selection(
 
 /// Writes the page, the results, the tables, the traces, and the study's own files, so that the
 /// directory is a study that can be run again.
-fn write_output(
-    destination: &OutputDir,
+fn write_files(
+    mut staging: Staging,
     plan: &Plan,
     selection: &Selection,
     results: &Results,
     document: &Document,
 ) -> Result<(), Failure> {
-    let mut staging = destination.stage()?;
     let mut files: Vec<&str> = plan.files.iter().map(String::as_str).collect();
     files.push(plan.source.study_file_name());
     for file in files {
@@ -223,17 +202,7 @@ fn write_output(
         staging.write(&format!("{}.csv", table.name), |out| table.write_csv(out))?;
         staging.write(&format!("{}.parquet", table.name), |out| table.write_parquet(out))?;
     }
-    let html = page::page(plan, selection, results, document)
-        .map_err(|error| Failure::Failed(format!("cannot render the page: {error}")))?;
-    staging.write_text(page::PAGE, &html)?;
-    staging.write_text("results.json", &json(document))?;
-    staging.replace_previous()
-}
-
-/// JSON text of a document.
-fn json(document: &Document) -> String {
-    let text = serde_json::to_string_pretty(document);
-    text.expect("the document can be serialized") + "\n"
+    write_results(staging, &page::page(plan, selection, results, document)?, document)
 }
 
 /// Compares the verdicts with the recorded ones, if verdicts are recorded for this number of runs.

@@ -7,40 +7,32 @@ use super::print::{
     verdict_word,
 };
 use super::{draw, tables, traces};
-use crate::report::figure::Figure;
-use crate::report::page::{SCRIPT, STYLE, plotly_script};
+use crate::failure::Failure;
+use crate::page::figure::Figure;
+use crate::page::{Frame, render};
 use crate::text::{Grid, count};
 use driftway_experiment::command::shell_quoted;
-use driftway_experiment::study::document::{Document, OpenResult, ReadingResult, StatementResult};
-use driftway_experiment::study::format::{Group, Study};
+use driftway_experiment::study::document::{Document, StatementResult};
+use driftway_experiment::study::format::{Figure as StudyFigure, Group, Study};
 use driftway_experiment::study::plan::Plan;
 use driftway_experiment::study::results::Results;
 use driftway_experiment::study::select::Selection;
 use driftway_experiment::study::statement::CountedAs;
 use driftway_experiment::study::statement::format::Verdict;
 
-/// File name of the page.
-pub const PAGE: &str = "index.html";
-
-/// Content of the page, in order. The template escapes text, except style, script and the figures'
-/// JSON, which come from this crate.
+/// Content of the page, in order.
 #[derive(Template)]
 #[template(path = "paper.html")]
 pub struct Page<'a> {
-    title: &'a str,
-    /// `a paper, reproduced` or `a study`.
-    kind: &'static str,
+    frame: Frame<'a>,
+    study: &'a Study,
+    document: &'a Document,
     /// Authors and publication; empty for a study that does not reproduce a paper.
     source: String,
-    note: Option<&'a str>,
-    has_statements: bool,
     /// True if any figure has numbers of the paper.
     has_reported: bool,
-    version: &'static str,
     /// Number of runs, and of statements that agree.
     summary: Vec<String>,
-    /// Readings of the choices that the paper leaves open.
-    readings: &'a [ReadingResult],
     /// Number of statements that agree, per reading.
     counts: Grid,
     /// Explanation of the counts.
@@ -51,23 +43,15 @@ pub struct Page<'a> {
     ratios_summary: Option<Grid>,
     ratios_note: &'static str,
     sections: Vec<Section<'a>>,
-    open: &'a [OpenResult],
     /// Command that reproduces the results.
     reproduce_command: String,
     /// Directory of the paper's files in commands.
     files: String,
-    library: String,
-    style: String,
-    script: &'static str,
 }
 
 /// A figure of the paper.
 struct Section<'a> {
-    id: &'a str,
-    title: &'a str,
-    /// Label of the x axis.
-    against: Option<&'a str>,
-    note: Option<&'a str>,
+    about: &'a StudyFigure,
     /// Groups of its arms.
     groups: Vec<GroupBox<'a>>,
     /// Table of the paired ratios of arms.
@@ -113,7 +97,7 @@ pub fn page(
     selection: &Selection,
     results: &Results,
     document: &Document,
-) -> Result<String, askama::Error> {
+) -> Result<String, Failure> {
     let study = &plan.study;
     let rows: Vec<Row> = document.statements.iter().map(row).collect();
     let figures = study.figures.iter().enumerate();
@@ -127,10 +111,7 @@ pub fn page(
             let planned = &plan.figures[number];
             let first = selection.points[number][0];
             Section {
-                id: &figure.id,
-                title: &figure.title,
-                against: figure.x.as_ref().map(|axis| axis.label.as_str()),
-                note: figure.note.as_deref(),
+                about: figure,
                 groups: groups(plan, number),
                 ratios: tables::ratios_table(plan, &measures().collect::<Vec<_>>()),
                 tables: measures()
@@ -161,30 +142,24 @@ pub fn page(
             }
         })
         .collect();
+    let kind = if study.is_paper() { "a paper, reproduced" } else { "a study" };
     let page = Page {
-        title: &study.title,
-        kind: if study.is_paper() { "a paper, reproduced" } else { "a study" },
+        frame: Frame::of_paper(&study.title, kind),
+        study,
+        document,
         source: source(study),
-        note: study.note.as_deref(),
-        has_statements: !study.statements.is_empty(),
         has_reported: document.figures.iter().any(|f| !f.paper.is_empty() || !f.lines.is_empty()),
-        version: env!("CARGO_PKG_VERSION"),
         summary: summary(document, false).lines().map(str::to_owned).collect(),
-        readings: &document.readings,
         counts: counts_table(document),
         counts_note: COUNTS_NOTE,
         differing: rows.into_iter().filter(|row| row.differs()).collect(),
         ratios_summary: tables::ratios_summary(plan, document),
         ratios_note: RATIOS_NOTE,
         sections,
-        open: &document.open,
         reproduce_command: reproduce_command(plan, selection),
         files: plan.source.command_path(""),
-        library: plotly_script(),
-        style: format!("{STYLE}{}", include_str!("../../templates/paper.css")),
-        script: SCRIPT,
     };
-    page.render()
+    render(&page)
 }
 
 /// Authors and publication of the paper; empty for a study.

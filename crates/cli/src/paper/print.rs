@@ -7,10 +7,9 @@ use driftway_sim::results::Estimate;
 
 use super::tables::{
     differences_table, incomplete_note, is_ratios_only, points_table, ratios_summary, ratios_table,
-    unit_suffix,
 };
 use crate::failure::Failure;
-use crate::text::{Grid, capitalized, count, mean, value, wrapped};
+use crate::text::{Grid, capitalized, count, mean, value, value_in, wrapped};
 use driftway_experiment::study::document::{Count, Document, FigureResult, StatementResult};
 use driftway_experiment::study::format::Study;
 use driftway_experiment::study::plan::{Plan, plan};
@@ -221,7 +220,7 @@ pub fn verdict_word(statement: &StatementResult) -> &'static str {
 
 /// Place on the x axis where the statement was measured: ` at 10 ms`.
 pub fn measured_at(statement: &StatementResult) -> String {
-    let x = |at| format!(" at {}", value(unit_suffix(statement.x_unit), at));
+    let x = |at| format!(" at {}", value_in(statement.x_unit, at));
     statement.at.map_or_else(String::new, x)
 }
 

@@ -2,29 +2,16 @@
 
 use driftway_sim::results::Estimate;
 
-use crate::text::{Grid, Scale, mean_in, value};
+use crate::text::{Grid, Scale, mean_in, value_in};
 use driftway_experiment::study::document::{CurveResult, Document, FigureResult, PointResult};
 use driftway_experiment::study::format::Comparison;
 use driftway_experiment::study::measure::geometric_mean;
 use driftway_experiment::study::plan::Plan;
 
-/// Metric suffix of a unit, for [`crate::text`].
-pub const fn unit_suffix(unit: &'static str) -> &'static str {
-    match unit.as_bytes() {
-        b"s" => "_s",
-        b"bit/s" => "_bps",
-        b"B" => "_bytes",
-        b"m" => "_m",
-        b"m/s" => "_mps",
-        b"Hz" => "_hz",
-        _ => "",
-    }
-}
-
 /// Table of the measured arms, and below each the paper's numbers, with a column per point.
 pub fn points_table(plan: &Plan, figure: &FigureResult) -> Grid {
     let means = figure.arms.0.iter().flat_map(|arm| &arm.points).filter_map(|p| p.mean);
-    let scale = Scale::of(&figure.y.metric, means.fold(0.0_f64, |a, b| a.max(b.abs())));
+    let scale = Scale::of(&figure.y.metric, means);
     let header = header(&figure.y.label, scale, figure);
     let empty = || vec![String::new(); header.len() - 1];
     let arms = &plan.study.arms;
@@ -51,7 +38,7 @@ pub fn points_table(plan: &Plan, figure: &FigureResult) -> Grid {
 /// there are none.
 pub fn differences_table(plan: &Plan, figure: &FigureResult) -> Option<(&'static str, Grid)> {
     let means = figure.differences.iter().flat_map(|d| &d.points).filter_map(|p| p.mean);
-    let scale = Scale::of(&figure.y.metric, means.fold(0.0_f64, |a, b| a.max(b.abs())));
+    let scale = Scale::of(&figure.y.metric, means);
     let label = |name: &str| {
         let arm = plan.study.arms.iter().find(|arm| arm.name == name);
         arm.map_or(String::new(), |arm| arm.label.clone())
@@ -89,7 +76,7 @@ pub fn ratios_table(plan: &Plan, measures: &[&FigureResult]) -> Option<Grid> {
         arm.map_or("", |arm| &arm.label)
     };
     let of_pair = |at: usize| format!("{} ÷ {}", label(&pairs[at].arm), label(&pairs[at].against));
-    let scale = Scale { factor: 1.0, unit: "" };
+    let scale = Scale::ONE;
     let mut rows = Vec::new();
     for at in 0..pairs.len() {
         for (number, point) in pairs[at].points.iter().enumerate() {
@@ -166,12 +153,11 @@ fn header(label: &str, scale: Scale, figure: &FigureResult) -> Vec<String> {
 /// Name of a point of the axis, or its value.
 fn point_label(figure: &FigureResult, x: f64) -> String {
     let Some(axis) = &figure.x else { return String::new() };
-    axis.name(x).map_or_else(|| value(unit_suffix(axis.unit), x), str::to_owned)
+    axis.name(x).map_or_else(|| value_in(axis.unit, x), str::to_owned)
 }
 
 fn cell(scale: Scale, point: &PointResult) -> String {
-    let Some(mean) = point.mean else { return "–".to_owned() };
-    let estimate = Estimate { mean, ci90: point.ci90, ci95: None, n: point.n };
+    let Some(estimate) = point.estimate() else { return "–".to_owned() };
     let at_least = if point.incomplete > 0 { "≥ " } else { "" };
     // A no-break space, so that the interval stays together if a cell takes two lines.
     let mean = mean_in(scale, &estimate).replace("± ", "±\u{a0}");

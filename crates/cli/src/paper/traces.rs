@@ -5,8 +5,8 @@ use plotly::common::{HoverInfo, Line, LineShape, Marker, MarkerSymbol, Mode};
 use plotly::layout::RangeMode;
 use plotly::{Plot, Scatter};
 
-use super::draw::{arm_style, group_title};
-use crate::report::figure::{Figure, axis, escaped, layout, plotly_json, rounded};
+use super::draw::{ArmStyle, arm_style, group_title};
+use crate::page::figure::{Figure, axis, escaped, layout, rounded};
 use crate::text::{Scale, capitalized};
 use driftway_experiment::study::check::axis_position;
 use driftway_experiment::study::format::{TraceAxis, TracePlot, TraceView};
@@ -51,9 +51,30 @@ pub fn figures(
     trace.draw.iter().map(|&draw| figure(plan, trace, seed, draw, &arms)).collect()
 }
 
-/// A segment with its position on the x axis.
+/// A segment and its x: the time when it was sent, or its number among the transmissions.
 type PlacedSegment<'a> = (f64, &'a SentSegment);
 
+/// Labels of the y axis, the metric whose unit it has, and an explanation.
+const fn description(draw: TracePlot) -> (&'static str, &'static str, &'static str) {
+    match draw {
+        TracePlot::Sequence => (
+            "sequence number",
+            "_bytes",
+            "Each marker is a segment at the time it was sent: a step down is a retransmission, a \
+             long flat line an idle period. Crosses are timeouts.",
+        ),
+        TracePlot::Cwnd => {
+            ("congestion window", "_bytes", "At each transmission of data. Crosses are timeouts.")
+        }
+        TracePlot::Rto => (
+            "retransmission timeout",
+            "_s",
+            "At each transmission of data, with back-off. Crosses are timeouts.",
+        ),
+    }
+}
+
+/// One plot of all arms of a figure.
 fn figure(
     plan: &Plan,
     trace: &TraceView,
@@ -61,65 +82,35 @@ fn figure(
     draw: TracePlot,
     arms: &[(usize, &FlowTrace)],
 ) -> Figure {
-    let windows: Vec<(usize, Vec<PlacedSegment>)> =
-        arms.iter().map(|(arm, flow)| (*arm, shown_segments(trace, flow))).collect();
-    let (label, metric) = match draw {
-        TracePlot::Sequence => ("sequence number", "_bytes"),
-        TracePlot::Cwnd => ("congestion window", "_bytes"),
-        TracePlot::Rto => ("retransmission timeout", "_s"),
-    };
-    let of = |segment: &SentSegment| match draw {
+    let windows: Vec<_> = arms.iter().map(|(_, flow)| shown_segments(trace, flow)).collect();
+    let (label, metric, explanation) = description(draw);
+    let read = |segment: &SentSegment| match draw {
         TracePlot::Sequence => Some(segment.offset as f64),
         TracePlot::Cwnd => Some(f64::from(segment.cwnd)),
         TracePlot::Rto => segment.rto.map(driftway_base::Duration::as_secs_f64),
     };
-    let all = || windows.iter().flat_map(|(_, sent)| sent);
-    let scale = Scale::of(metric, all().filter_map(|(_, s)| of(s)).fold(0.0, f64::max));
+    let all = || windows.iter().flatten();
+    let scale = Scale::of(metric, all().filter_map(|(_, s)| read(s)));
     let span = all().map(|(x, _)| *x).fold(0.0, f64::max);
-
+    let place = |(x, s): &PlacedSegment<'_>| Some((rounded(*x, span), read(s)? * scale.factor));
     let mut plot = Plot::new();
     let mut notes = Vec::new();
-    for ((arm, sent), (_, flow)) in windows.iter().zip(arms) {
-        let look = arm_style(plan, *arm);
-        let of_arm = &plan.study.arms[*arm];
+    for (sent, (arm, flow)) in windows.iter().zip(arms) {
+        let label = plan.study.arms[*arm].label.as_str();
         let step = sent.len().div_ceil(MAX_SEGMENTS).max(1);
         if step > 1 {
-            notes.push(format!("{}: one in {step} segments is drawn.", of_arm.label));
+            notes.push(format!("{label}: one in {step} segments is drawn."));
         }
-        let (x, y): (Vec<f64>, Vec<f64>) = sent
-            .iter()
-            .step_by(step)
-            .filter_map(|(x, s)| Some((rounded(*x, span), of(s)? * scale.factor)))
-            .unzip();
+        let points: Vec<_> = sent.iter().step_by(step).filter_map(place).collect();
         let (mode, shape) = match draw {
             _ if sent.len() > MAX_MARKERS => (Mode::Lines, LineShape::Hv),
             TracePlot::Sequence => (Mode::LinesMarkers, LineShape::Linear),
             TracePlot::Cwnd | TracePlot::Rto => (Mode::LinesMarkers, LineShape::Hv),
         };
-        plot.add_trace(
-            Scatter::new(x, y)
-                .mode(mode)
-                .name(escaped(&of_arm.label))
-                .legend_group(of_arm.group.as_str())
-                .legend_group_title(group_title(plan, *arm))
-                .line(Line::new().color(look.colour.clone()).width(1.2).shape(shape))
-                .marker(Marker::new().color(look.colour.clone()).symbol(look.symbol).size(4)),
-        );
-        let (x, y): (Vec<f64>, Vec<f64>) = shown_timeouts(trace, flow)
-            .into_iter()
-            .filter_map(|(x, s)| Some((rounded(x, span), of(s)? * scale.factor)))
-            .unzip();
-        if !x.is_empty() {
-            let symbol = MarkerSymbol::XThin;
-            let line = Line::new().color(look.colour.clone()).width(2.0);
-            plot.add_trace(
-                Scatter::new(x, y)
-                    .mode(Mode::Markers)
-                    .name(format!("{}: timeouts", escaped(&of_arm.label)))
-                    .legend_group(of_arm.group.as_str())
-                    .hover_info(HoverInfo::Name)
-                    .marker(Marker::new().symbol(symbol).size(12).color(look.colour).line(line)),
-            );
+        let timeouts: Vec<_> = shown_timeouts(trace, flow).iter().filter_map(place).collect();
+        add_arm(&mut plot, plan, *arm, points, (mode, shape));
+        if !timeouts.is_empty() {
+            add_timeouts(&mut plot, plan, *arm, timeouts);
         }
     }
     let (x_label, unit) = match trace.against {
@@ -132,22 +123,43 @@ fn figure(
         TracePlot::Cwnd | TracePlot::Rto => y_axis.range_mode(RangeMode::ToZero),
     };
     plot.set_layout(layout().height(520).x_axis(axis(x_label, unit)).y_axis(y_axis));
-    Figure {
-        title: format!("{}, seed {seed}", capitalized(label)),
-        explanation: match draw {
-            TracePlot::Sequence => {
-                "Each marker is a segment at the time it was sent: a step down is a \
-                 retransmission, a long flat line an idle period. Crosses are timeouts."
-            }
-            TracePlot::Cwnd => "At each transmission of data. Crosses are timeouts.",
-            TracePlot::Rto => "At each transmission of data, with back-off. Crosses are timeouts.",
-        }
-        .to_owned(),
-        notes,
-        json: plotly_json(plot),
-        numbers: None,
-        extra_table: None,
-    }
+    let title = format!("{}, seed {seed}", capitalized(label));
+    Figure { notes, ..Figure::new(title, explanation, plot) }
+}
+
+fn add_arm(
+    plot: &mut Plot,
+    plan: &Plan,
+    arm: usize,
+    points: Vec<(f64, f64)>,
+    (mode, shape): (Mode, LineShape),
+) {
+    let ArmStyle { colour, symbol, .. } = arm_style(plan, arm);
+    let (x, y) = points.into_iter().unzip();
+    plot.add_trace(
+        Scatter::new(x, y)
+            .mode(mode)
+            .name(escaped(&plan.study.arms[arm].label))
+            .legend_group(plan.study.arms[arm].group.as_str())
+            .legend_group_title(group_title(plan, arm))
+            .line(Line::new().color(colour.clone()).width(1.2).shape(shape))
+            .marker(Marker::new().color(colour).symbol(symbol).size(4)),
+    );
+}
+
+fn add_timeouts(plot: &mut Plot, plan: &Plan, arm: usize, points: Vec<(f64, f64)>) {
+    let ArmStyle { colour, .. } = arm_style(plan, arm);
+    let line = Line::new().color(colour.clone()).width(2.0);
+    let marker = Marker::new().symbol(MarkerSymbol::XThin).size(12).color(colour).line(line);
+    let (x, y) = points.into_iter().unzip();
+    plot.add_trace(
+        Scatter::new(x, y)
+            .mode(Mode::Markers)
+            .name(format!("{}: timeouts", escaped(&plan.study.arms[arm].label)))
+            .legend_group(plan.study.arms[arm].group.as_str())
+            .hover_info(HoverInfo::Name)
+            .marker(marker),
+    );
 }
 
 /// Segments sent in the part of the trace that is shown.

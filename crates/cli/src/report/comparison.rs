@@ -1,7 +1,9 @@
 //! Table of a set: a row per scenario and flow, or per scenario if it has many flows.
 
+use driftway_scenario::Unit;
+
 use super::result_dirs::ResultDir;
-use super::variation::{Axis, Variation};
+use super::variation::Variation;
 use crate::aggregate::{FlowStatistics, flow_statistics};
 use crate::flow_names::is_transfer;
 use crate::tables::has_many_flows;
@@ -68,9 +70,8 @@ pub fn any_has_many_flows(set: &[ResultDir]) -> bool {
 
 /// Scale of the axis' values.
 fn x_scale(sweep: &Variation) -> Scale {
-    let values = sweep.arms.iter().flat_map(|arm| &arm.points).map(|(x, _)| x.abs());
-    let metric = sweep.axis.as_ref().map_or("", Axis::unit_suffix);
-    Scale::of(metric, values.fold(0.0, f64::max))
+    let unit = sweep.axis.as_ref().map_or(Unit::One, |axis| axis.unit);
+    Scale::of_unit(unit, sweep.arms.iter().flat_map(|arm| &arm.points).map(|(x, _)| *x))
 }
 
 /// Returns true if every flow is a transfer that completed in every run, so that its throughput is its size
@@ -88,6 +89,5 @@ pub fn all_transfers_complete(set: &[ResultDir]) -> bool {
 fn scale(subjects: &[Vec<FlowStatistics>], metric: &str) -> Option<Scale> {
     let means = subjects.iter().flatten();
     let means = means.filter_map(|subject| subject.metrics.get(metric).copied().flatten());
-    let largest = means.map(|estimate| estimate.mean.abs()).reduce(f64::max)?;
-    Some(Scale::of(metric, largest))
+    Scale::of_any(metric, means.map(|estimate| estimate.mean))
 }

@@ -1,36 +1,23 @@
 //! Plots of a metric against the varying key, with the values that papers reported.
 
-use driftway_scenario::Reference;
+use driftway_scenario::{Coordinate, Reference, Unit};
 use driftway_sim::results::Estimate;
-use plotly::common::{
-    DashType, ErrorData, ErrorType, ExponentFormat, HoverInfo, LegendGroupTitle, Line, Marker,
-    MarkerSymbol, Mode,
-};
-use plotly::layout::{AxisType, RangeMode};
-use plotly::{Plot, Scatter};
+use plotly::Plot;
+use plotly::common::{LegendGroupTitle, MarkerSymbol};
 
 use super::comparison::{all_transfers_complete, any_has_many_flows};
-use super::figure::{Figure, GREY, axis, colours, escaped, layout, plotly_json};
 use super::result_dirs::ResultDir;
 use super::variation::{Arm, Axis, Variation};
 use crate::aggregate::{AGGREGATION_NOTE, FlowStatistics, flow_statistics};
+use crate::page::chart::{
+    CurveTrace, MeanCurve, Position, SYMBOLS, category_axis, half_width, number_axis,
+    reported_curve, value_axis,
+};
+use crate::page::figure::{Figure, GREY, colours, escaped, layout};
 use crate::text::{Grid, Scale, capitalized, chosen_value, count, title, title_with_unit, value};
 
-/// Ratio of the largest to the smallest value from which an axis is logarithmic.
-pub const LOG_AXIS_RATIO: f64 = 30.0;
-
-/// Symbols of an arm, for simulated and for reported points, so that curves differ not only by colour.
-pub const SYMBOLS: [(MarkerSymbol, MarkerSymbol); 5] = [
-    (MarkerSymbol::Circle, MarkerSymbol::CircleOpen),
-    (MarkerSymbol::Square, MarkerSymbol::SquareOpen),
-    (MarkerSymbol::Diamond, MarkerSymbol::DiamondOpen),
-    (MarkerSymbol::TriangleUp, MarkerSymbol::TriangleUpOpen),
-    (MarkerSymbol::Cross, MarkerSymbol::CrossOpen),
-];
-
-/// Name and title of the legend's two groups.
+/// Name and title of the legend's group of simulated values.
 const OURS: (&str, &str) = ("ours", "simulated by driftway");
-const REPORTED: (&str, &str) = ("reported", "reported by a paper");
 
 /// Values of a metric of one arm, and of one flow if there are several.
 struct Curve {
@@ -62,125 +49,116 @@ pub fn figures(set: &[ResultDir], sweep: &Variation) -> Vec<Figure> {
     metrics.iter().filter_map(|metric| figure(set, sweep, metric)).collect()
 }
 
+/// Figure of one metric; `None` if no arm has a value for it.
 fn figure(set: &[ResultDir], sweep: &Variation, metric: &str) -> Option<Figure> {
     let as_one = any_has_many_flows(set);
+    let axis = sweep.axis.as_ref();
     let curves: Vec<Curve> =
         sweep.arms.iter().flat_map(|arm| curves(set, arm, metric, as_one)).collect();
     if curves.iter().all(|curve| curve.points.is_empty()) {
         return None;
     }
-    let references = references(set, sweep.axis.as_ref(), metric);
-    let ours = curves.iter().flat_map(|curve| &curve.points);
-    let theirs = references.iter().flat_map(|reference| &reference.points);
-    let largest = |values: &[f64]| values.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
-    let ys: Vec<f64> =
-        ours.clone().map(|p| p.estimate.mean).chain(theirs.clone().map(|p| p.1)).collect();
-    let xs: Vec<f64> = ours.map(|p| p.x).chain(theirs.filter_map(|p| p.0.value())).collect();
-    let y_scale = Scale::of(metric, largest(&ys));
-    let x_metric = sweep.axis.as_ref().map_or("", Axis::unit_suffix);
-    let x_scale = Scale::of(x_metric, largest(&xs));
-
+    let references = references(set, axis, metric);
+    let ours = || curves.iter().flat_map(|curve| &curve.points);
+    let theirs = || references.iter().flat_map(|reference| &reference.points);
+    let ys: Vec<f64> = ours().map(|p| p.estimate.mean).chain(theirs().map(|p| p.1)).collect();
+    let xs: Vec<f64> = ours().map(|p| p.x).chain(theirs().filter_map(|p| p.0.value())).collect();
+    let x_unit = axis.map_or(Unit::One, |axis| axis.unit);
+    let drawing = Drawing {
+        metric,
+        axis,
+        colours: colours(&curves.iter().map(|curve| family(&curve.name)).collect::<Vec<_>>()),
+        curves: &curves,
+        x_scale: Scale::of_unit(x_unit, xs.iter().copied()),
+        y_scale: Scale::of(metric, ys.iter().copied()),
+    };
     let mut plot = Plot::new();
-    let by_category = sweep.axis.is_none();
-    let colours = colours(&curves.iter().map(|curve| family(&curve.name)).collect::<Vec<_>>());
-    for (index, curve) in curves.iter().enumerate() {
-        let colour = colours[index].clone();
-        let x = |p: &Point| p.x * x_scale.factor;
-        let y: Vec<f64> = curve.points.iter().map(|p| p.estimate.mean * y_scale.factor).collect();
-        let half = |p: &Point| {
-            p.estimate.ci90.map_or(0.0, |[low, high]| (high - low) / 2.0 * y_scale.factor)
-        };
-        let error = ErrorData::new(ErrorType::Data)
-            .array(curve.points.iter().map(half).collect())
-            .color(colour.clone())
-            .thickness(2.0)
-            .width(6);
-        let marker = Marker::new()
-            .symbol(SYMBOLS[index % SYMBOLS.len()].0.clone())
-            .size(8)
-            .color(colour.clone());
-        let line = Line::new().color(colour).width(2.0);
-        let hover: Vec<String> =
-            curve.points.iter().map(|p| hover(metric, sweep.axis.as_ref(), p)).collect();
-        if by_category {
-            let names = vec![escaped(&curve.name); y.len()];
-            plot.add_trace(
-                Scatter::new(names, y)
-                    .mode(Mode::Markers)
-                    .name(escaped(&curve.name))
-                    .marker(marker)
-                    .error_y(error)
-                    .hover_text_array(hover)
-                    .hover_info(HoverInfo::Text)
-                    .show_legend(false),
-            );
-        } else {
-            plot.add_trace(
-                Scatter::new(curve.points.iter().map(x).collect(), y)
-                    .mode(Mode::LinesMarkers)
-                    .name(escaped(if curve.name.is_empty() {
-                        "mean of the runs"
-                    } else {
-                        &curve.name
-                    }))
-                    .legend_group(OURS.0)
-                    .legend_group_title(LegendGroupTitle::with_text(OURS.1))
-                    .marker(marker)
-                    .line(line)
-                    .error_y(error)
-                    .hover_text_array(hover)
-                    .hover_info(HoverInfo::Text)
-                    .show_legend(true),
-            );
-        }
+    for index in 0..curves.len() {
+        plot.add_trace(drawing.curve(index));
     }
     for reference in &references {
-        add_reference(&mut plot, reference, (&curves, &colours), x_scale, y_scale);
+        plot.add_trace(drawing.reference(reference));
     }
-
-    let log = |values: &[f64]| {
-        let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
-        smallest > 0.0 && largest(values) / smallest >= LOG_AXIS_RATIO
+    let x_axis = match axis {
+        None => category_axis(curves.iter().filter(|curve| !curve.points.is_empty()).count()),
+        Some(found) => number_axis(&found.name(), found.unit(drawing.x_scale), &xs),
     };
-    let y_axis = axis(&title(metric), y_scale.unit);
-    let y_axis = if log(&ys) { log_axis(y_axis) } else { y_axis.range_mode(RangeMode::ToZero) };
-    let x_axis = match &sweep.axis {
-        None => {
-            // A margin of half a category on either side.
-            let places = curves.iter().filter(|curve| !curve.points.is_empty()).count() as f64;
-            axis("", "").type_(AxisType::Category).range(vec![-0.5, places - 0.5])
-        }
-        Some(found) => {
-            let x_axis = axis(&found.name(), found.unit(x_scale));
-            if log(&xs) { log_axis(x_axis) } else { x_axis }
-        }
-    };
-    // Taller than other figures, because of the legend.
+    let y_axis = value_axis(&title(metric), drawing.y_scale.unit, &ys);
     plot.set_layout(layout().height(550).x_axis(x_axis).y_axis(y_axis));
 
-    let against = sweep.axis.as_ref().map_or(String::new(), |a| format!(" against {}", a.name()));
+    let against = axis.map_or(String::new(), |axis| format!(" against {}", axis.name()));
     let together = if as_one { format!(" {AGGREGATION_NOTE}") } else { String::new() };
-    let dashed = if references.is_empty() {
-        ""
-    } else {
-        " Dashed lines with hollow markers are the values reported by a paper."
+    let dashed = match references.is_empty() {
+        true => "",
+        false => " Dashed lines with hollow markers are the values reported by a paper.",
     };
+    let explanation = format!(
+        "Each point is the mean over the runs, its bar the 90 % confidence interval (Student's \
+         t): a difference may be due to chance if bars overlap.{together}{dashed}"
+    );
+    let numbers = numbers_table(metric, sweep, drawing.x_scale, &curves, &references);
     Some(Figure {
-        title: capitalized(&format!("{}{against}", title(metric))),
-        explanation: format!(
-            "Each point is the mean over the runs, its bar the 90 % confidence interval (Student's \
-             t): a difference may be due to chance if bars overlap.{together}{dashed}"
-        ),
-        notes: incomplete_notes(metric, &curves, sweep.axis.as_ref(), as_one),
-        json: plotly_json(plot),
-        numbers: Some(numbers_table(metric, sweep, x_scale, &curves, &references)),
-        extra_table: None,
+        notes: incomplete_notes(metric, &curves, axis, as_one),
+        numbers: Some(numbers),
+        ..Figure::new(capitalized(&format!("{}{against}", title(metric))), explanation, plot)
     })
 }
 
-/// A logarithmic axis with a tick at each power of ten.
-pub fn log_axis(axis: plotly::layout::Axis) -> plotly::layout::Axis {
-    axis.type_(AxisType::Log).dtick(1.0).exponent_format(ExponentFormat::Power)
+/// A figure while its curves are drawn.
+struct Drawing<'a> {
+    metric: &'a str,
+    axis: Option<&'a Axis>,
+    curves: &'a [Curve],
+    /// A colour for each curve.
+    colours: Vec<String>,
+    x_scale: Scale,
+    y_scale: Scale,
+}
+
+impl Drawing<'_> {
+    fn curve(&self, index: usize) -> Box<CurveTrace> {
+        let Curve { name, points, .. } = &self.curves[index];
+        let connected = self.axis.is_some();
+        let place = |point: &Point| match connected {
+            true => Position::Number(point.x * self.x_scale.factor),
+            false => Position::Category(escaped(name)),
+        };
+        let factor = self.y_scale.factor;
+        let point =
+            |p: &Point| (place(p), p.estimate.mean * factor, half_width(p.estimate.ci90) * factor);
+        let shown: &str = if connected && name.is_empty() { "mean of the runs" } else { name };
+        let trace = MeanCurve {
+            name: escaped(shown),
+            colour: self.colours[index].clone(),
+            symbol: SYMBOLS[index % SYMBOLS.len()].0.clone(),
+            points: points.iter().map(point).collect(),
+            hover: points.iter().map(|point| hover(self.metric, self.axis, point)).collect(),
+            connected,
+        }
+        .trace();
+        if !connected {
+            return trace.show_legend(false);
+        }
+        let title = LegendGroupTitle::with_text(OURS.1);
+        trace.legend_group(OURS.0).legend_group_title(title).show_legend(true)
+    }
+
+    /// A curve that a paper reported, in the colour of the arm to which it refers.
+    fn reference(&self, reference: &Reference) -> Box<CurveTrace> {
+        let about = reference.label.as_ref().unwrap_or(&reference.source);
+        let arm = self.curves.iter().position(|curve| refers_to(about, &curve.paper_name));
+        let (colour, symbol) = arm.map_or((GREY.to_owned(), MarkerSymbol::StarOpen), |arm| {
+            (self.colours[arm].clone(), SYMBOLS[arm % SYMBOLS.len()].1.clone())
+        });
+        let place = |(x, y): &(Coordinate, f64)| {
+            Some((Position::Number(x.value()? * self.x_scale.factor), y * self.y_scale.factor))
+        };
+        let points = reference.points.iter().filter_map(place).unzip();
+        reported_curve(points, true, (colour, symbol, 11))
+            .name(escaped(&reference_name(reference)))
+            .legend_group_title(LegendGroupTitle::with_text("reported by a paper"))
+            .show_legend(true)
+    }
 }
 
 /// Curves of an arm: one per flow, or one for all flows together.
@@ -236,36 +214,6 @@ fn reference_name(reference: &Reference) -> String {
         Some(label) => format!("{}: {label}", reference.source),
         None => reference.source.clone(),
     }
-}
-
-fn add_reference(
-    plot: &mut Plot,
-    reference: &Reference,
-    (curves, colours): (&[Curve], &[String]),
-    x_scale: Scale,
-    y_scale: Scale,
-) {
-    let name = reference_name(reference);
-    // Values reported for one of the arms have its colour and symbol.
-    let about = reference.label.as_ref().unwrap_or(&reference.source);
-    let arm = curves.iter().position(|curve| refers_to(about, &curve.paper_name));
-    let colour = arm.map_or(GREY.to_owned(), |i| colours[i].clone());
-    let symbol = arm.map_or(MarkerSymbol::StarOpen, |i| SYMBOLS[i % SYMBOLS.len()].1.clone());
-    let (x, y): (Vec<f64>, Vec<f64>) = reference
-        .points
-        .iter()
-        .filter_map(|(x, y)| Some((x.value()? * x_scale.factor, y * y_scale.factor)))
-        .unzip();
-    plot.add_trace(
-        Scatter::new(x, y)
-            .mode(Mode::LinesMarkers)
-            .name(escaped(&name))
-            .line(Line::new().color(colour.clone()).width(1.5).dash(DashType::Dash))
-            .marker(Marker::new().symbol(symbol).size(11).color(colour))
-            .legend_group(REPORTED.0)
-            .legend_group_title(LegendGroupTitle::with_text(REPORTED.1))
-            .show_legend(true),
-    );
 }
 
 /// Returns true if the name of reported values has every word of an arm's name. An arm without an aid is

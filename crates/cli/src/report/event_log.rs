@@ -9,8 +9,8 @@ use plotly::common::{Line, LineShape, Marker, MarkerSymbol, Mode};
 use plotly::layout::RangeMode;
 use plotly::{Plot, Scatter};
 
-use super::figure::{Figure, GREY, PALETTE, axis, escaped, layout, plotly_json, rounded};
 use super::time_sequence::{EMPTY_SPAN, add_line, thin};
+use crate::page::figure::{Figure, GREY, PALETTE, axis, escaped, layout, rounded};
 
 /// Largest number of packets drawn per flow; of more, every n-th is drawn.
 const MAX_PACKETS: usize = 15_000;
@@ -148,19 +148,15 @@ impl EventLogSummary {
         let x_axis = axis("time", "s").range(vec![0.0, end_s]);
         let y_axis = axis("hops", "").range_mode(RangeMode::ToZero);
         plot.set_layout(layout().x_axis(x_axis).y_axis(y_axis));
+        let explanation = "\
+            Each dot is the arrival of a data packet, at the height of its number of hops. \
+            Below one hop: the times at which the source found a route and lost its last \
+            one, and at which a link layer on the path reported a link failure (“false” if \
+            the neighbour was still in range). A gap in the dots is a time without \
+            deliveries.";
         Some(Figure {
-            title: format!("Routes: {name}"),
-            explanation:
-                "Each dot is the arrival of a data packet, at the height of its number of hops. \
-                  Below one hop: the times at which the source found a route and lost its last \
-                  one, and at which a link layer on the path reported a link failure (“false” if \
-                  the neighbour was still in range). A gap in the dots is a time without \
-                  deliveries."
-                    .to_owned(),
             notes: thinning_note(step, "packets"),
-            json: plotly_json(plot),
-            numbers: None,
-            extra_table: None,
+            ..Figure::new(format!("Routes: {name}"), explanation, plot)
         })
     }
 
@@ -196,17 +192,13 @@ impl EventLogSummary {
             1 => vec!["One more node had a shorter queue.".to_owned()],
             more => vec![format!("{more} more nodes had shorter queues.")],
         };
+        let explanation = "\
+            Number of packets in the interface queue, at the nodes with the longest queues. \
+            A queue that grows where routes meet is congestion; one that grows while \
+            nothing is delivered waits for a broken link.";
         Some(Figure {
-            title: format!("Interface queues: {name}"),
-            explanation:
-                "Number of packets in the interface queue, at the nodes with the longest queues. \
-                  A queue that grows where routes meet is congestion; one that grows while \
-                  nothing is delivered waits for a broken link."
-                    .to_owned(),
             notes,
-            json: plotly_json(plot),
-            numbers: None,
-            extra_table: None,
+            ..Figure::new(format!("Interface queues: {name}"), explanation, plot)
         })
     }
 
@@ -256,17 +248,10 @@ impl EventLogSummary {
         if more > 0 {
             notes.push(format!("{more} more nodes are not drawn."));
         }
-        Some(Figure {
-            title: format!("Movement: {name}"),
-            explanation:
-                "Trajectory of each node from its initial position (dot); the ends of flows are \
-                  coloured. One position per second."
-                    .to_owned(),
-            notes,
-            json: plotly_json(plot),
-            numbers: None,
-            extra_table: None,
-        })
+        let explanation = "\
+            Trajectory of each node from its initial position (dot); the ends of flows are \
+            coloured. One position per second.";
+        Some(Figure { notes, ..Figure::new(format!("Movement: {name}"), explanation, plot) })
     }
 }
 

@@ -3,31 +3,28 @@
 mod arm_names;
 mod claims;
 mod comparison;
-pub mod curves;
+mod curves;
 mod event_log;
-pub mod figure;
 mod heading;
-pub mod page;
+mod page;
 mod partition;
 mod result_dirs;
 mod time_sequence;
 mod variation;
 
 use std::io::Write;
-use std::path::Path;
-
-use askama::Template;
 
 use crate::aggregate::AGGREGATION_NOTE;
 use crate::args::ReportArgs;
 use crate::failure::Failure;
 use crate::files::OutputDir;
 use crate::flow_names::flow_name;
+use crate::page::figure::Figure;
+use crate::page::{Frame, PAGE, render};
 use crate::report::claims::Claims;
 use crate::report::comparison::{any_has_many_flows, comparison_table};
-use crate::report::figure::Figure;
 use crate::report::heading::{subtitle, title};
-use crate::report::page::{Page, SCRIPT, STYLE, ScenarioSection, Section, plotly_script};
+use crate::report::page::{Page, ScenarioSection, Section};
 use crate::report::result_dirs::{ResultDir, load_results};
 use crate::report::time_sequence::TimeSequencePlot;
 use crate::report::variation::{Variation, find_variation};
@@ -36,9 +33,6 @@ use crate::tables::{
 };
 use crate::text::{capitalized, wrapped};
 use driftway_experiment::command::shell_quoted;
-
-/// File name of the page.
-const PAGE: &str = "index.html";
 
 /// Note for a set with many flows.
 const EACH_FLOW_NOTE: &str = "The page lists each flow below its scenario.";
@@ -54,17 +48,18 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     let set = load_results(&args.dir)?;
     let keys: Vec<_> = set.iter().map(|member| member.keys.clone()).collect();
     let sweep = find_variation(&keys);
-    let page = page(&args.dir, &set, &sweep)?;
+    let title = match &set[..] {
+        [only] => capitalized(&only.document.scenario.name),
+        several => title(&args.dir, several, &sweep),
+    };
+    let page = page(&title, &set, &sweep)?;
 
     let mut staging = OutputDir::open(&args.dir)?.stage()?;
-    let html = page
-        .render()
-        .map_err(|error| Failure::Failed(format!("cannot render the page: {error}")))?;
-    staging.write_text(PAGE, &html)?;
+    staging.write_text(PAGE, &render(&page)?)?;
     staging.commit()?;
 
     let mut out = anstream::stdout().lock();
-    for line in [&page.title].into_iter().chain(&page.subtitle) {
+    for line in [&title].into_iter().chain(&page.subtitle) {
         write!(out, "{}", wrapped(line, 2))?;
     }
     for grid in &page.results {
@@ -78,8 +73,8 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn page(dir: &Path, set: &[ResultDir], sweep: &Variation) -> Result<Page, Failure> {
-    let (title, subtitle, results, sentences) = match set {
+fn page<'a>(title: &'a str, set: &[ResultDir], sweep: &Variation) -> Result<Page<'a>, Failure> {
+    let (subtitle, results, sentences) = match set {
         [only] => {
             let document = &only.document;
             let mut results = flows(document);
@@ -93,10 +88,9 @@ fn page(dir: &Path, set: &[ResultDir], sweep: &Variation) -> Result<Page, Failur
             let sentences = how.into_iter().chain(incomplete_transfers(document)).collect();
             let subtitle =
                 document.scenario.description.iter().cloned().chain([seed_range(&document.runs)]);
-            (capitalized(&document.scenario.name), subtitle.collect(), results, sentences)
+            (subtitle.collect(), results, sentences)
         }
         several => (
-            title(dir, several, sweep),
             subtitle(several, sweep),
             vec![comparison_table(several, sweep)],
             any_has_many_flows(several)
@@ -129,9 +123,8 @@ fn page(dir: &Path, set: &[ResultDir], sweep: &Variation) -> Result<Page, Failur
         })
         .collect();
     Ok(Page {
-        title,
+        frame: Frame::new(title, "report"),
         subtitle,
-        version: env!("CARGO_PKG_VERSION"),
         lead,
         sentences,
         results,
@@ -142,9 +135,6 @@ fn page(dir: &Path, set: &[ResultDir], sweep: &Variation) -> Result<Page, Failur
         },
         sections,
         scenarios: set.iter().map(|member| scenario_section(member, sweep, set)).collect(),
-        library: plotly_script(),
-        style: STYLE,
-        script: SCRIPT,
     })
 }
 

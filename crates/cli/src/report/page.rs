@@ -1,21 +1,19 @@
-//! The report page, one self-contained file.
+//! The content of the report page.
 
 use askama::Template;
 
-use super::figure::Figure;
+use crate::page::Frame;
+use crate::page::figure::Figure;
 use crate::text::Grid;
 
-/// Content of the page, in order. The template escapes text, except style, script and the figures'
-/// JSON, which come from this crate.
+/// Content of the page, in order.
 #[derive(Template)]
 #[template(path = "report.html")]
-pub struct Page {
-    /// Title of the set or scenario.
-    pub title: String,
+pub struct Page<'a> {
+    /// The frame, whose heading is the title of the set or scenario.
+    pub frame: Frame<'a>,
     /// Description and number of runs, a line each.
     pub subtitle: Vec<String>,
-    /// Version of driftway that made the page.
-    pub version: &'static str,
     /// Main figure, with the id of its element.
     pub lead: Option<(String, Figure)>,
     /// Remarks on the tables.
@@ -28,12 +26,6 @@ pub struct Page {
     pub sections: Vec<Section>,
     /// Scenarios, with the commands that reproduce their results.
     pub scenarios: Vec<ScenarioSection>,
-    /// plotly.js.
-    pub library: String,
-    /// Style sheet.
-    pub style: &'static str,
-    /// Script that draws the figures.
-    pub script: &'static str,
 }
 
 /// A section of figures, each with the id of its element.
@@ -66,30 +58,4 @@ pub struct ScenarioSection {
     pub drops: Option<Grid>,
     /// Scenario with all defaults.
     pub scenario: String,
-}
-
-/// Style sheet.
-pub const STYLE: &str = include_str!("../../templates/report.css");
-/// Script that draws the figures.
-pub const SCRIPT: &str = include_str!("../../templates/report.js");
-
-/// plotly.js, without the MathJax that the plotly crate appends: no label has formulas, and it has
-/// two megabytes.
-pub fn plotly_script() -> String {
-    let sources = plotly::Plot::offline_js_sources();
-    let end = "</script>";
-    sources.split_once(end).map_or_else(String::new, |(plotly, _)| format!("{plotly}{end}"))
-}
-
-#[cfg(test)]
-mod test {
-    use super::*;
-
-    #[test]
-    fn the_script_is_plotly_without_mathjax() {
-        let library = plotly_script();
-        assert_eq!(library.matches("<script").count(), 1);
-        assert!(library.contains("plotly.js v"));
-        assert!(!library.contains("MathJax = ") && library.len() < 5_000_000, "{}", library.len());
-    }
 }

@@ -6,7 +6,7 @@ use plotly::common::{Fill, HoverInfo, Line, LineShape, Marker, MarkerSymbol, Mod
 use plotly::layout::{Axis, RangeMode};
 use plotly::{Plot, Scatter};
 
-use super::figure::{Figure, GREY, PALETTE, axis, escaped, layout, plotly_json, rgb, rounded};
+use crate::page::figure::{Figure, GREY, PALETTE, axis, escaped, layout, rgb, rounded};
 use crate::text::Scale;
 
 /// Largest number of segments drawn of one kind; of more, every n-th is drawn.
@@ -54,7 +54,7 @@ impl TimeSequencePlot<'_> {
         let offsets = self.offset_range(shown);
         // A unit for the shown range, but at least kB for offsets above 1 kB.
         let size = |(low, high): (f64, f64)| (high - low).max(high.min(1e3));
-        let scale = Scale::of("_bytes", offsets.map_or(0.0, size));
+        let scale = Scale::of("_bytes", offsets.map(size));
         let (first, first_left_out) = self.segment_strokes(false, scale, shown);
         let (again, again_left_out) = self.segment_strokes(true, scale, shown);
         let acks = self.step_line(scale.factor, shown, |event| match event {
@@ -90,14 +90,13 @@ impl TimeSequencePlot<'_> {
             "The plot starts with some seconds from the middle of the transfer; double-click to \
              see all, drag to zoom."
         };
-        Figure {
-            title: format!("Time–sequence: {}", self.name),
-            explanation: format!(
-                "Each stroke is a segment: the time when it was sent, and the range of the stream \
+        let explanation = format!(
+            "Each stroke is a segment: the time when it was sent, and the range of the stream \
                  that it covers. The line below is the highest acknowledgment that the sender \
                  received. A steep line is a high rate, a flat one an idle period; strokes below \
                  the front are retransmissions. {window}"
-            ),
+        );
+        Figure {
             notes: [(first_left_out, "segments"), (again_left_out, "retransmissions")]
                 .into_iter()
                 .filter(|(step, _)| *step > 1)
@@ -108,9 +107,7 @@ impl TimeSequencePlot<'_> {
                     )
                 })
                 .collect(),
-            json: plotly_json(plot),
-            numbers: None,
-            extra_table: None,
+            ..Figure::new(format!("Time–sequence: {}", self.name), explanation, plot)
         }
     }
 
@@ -125,7 +122,7 @@ impl TimeSequencePlot<'_> {
         };
         let cwnds = || self.trace.events.iter().filter_map(|(_, event)| sent(event));
         let largest = cwnds().map(|s| s.cwnd).max().unwrap_or(0);
-        let scale = Scale::of("_bytes", largest.into());
+        let scale = Scale::of("_bytes", [largest.into()]);
         let cwnd =
             self.step_line(scale.factor, EMPTY_SPAN, |event| sent(event).map(|s| s.cwnd.into()));
         // The initial threshold is arbitrarily high (RFC 5681 §3.1): it would flatten the rest.
@@ -157,18 +154,12 @@ impl TimeSequencePlot<'_> {
         let x_axis = axis("time", "s").range(vec![0.0, self.end_s]);
         let y_axis = axis("window", scale.unit).range_mode(RangeMode::ToZero);
         plot.set_layout(layout_above_bands(x_axis, y_axis));
-        Figure {
-            title: format!("Congestion window: {}", self.name),
-            explanation: "The congestion window at each transmission of a segment. Crosses mark \
-                  expirations of the retransmission timer. Coloured bands are states of the aid \
-                  other than its normal one, grey bands are faults of the network. An aid is to \
-                  prevent reductions of the window without congestion."
-                .to_owned(),
-            notes: Vec::new(),
-            json: plotly_json(plot),
-            numbers: None,
-            extra_table: None,
-        }
+        let explanation = "\
+            The congestion window at each transmission of a segment. Crosses mark \
+            expirations of the retransmission timer. Coloured bands are states of the aid \
+            other than its normal one, grey bands are faults of the network. An aid is to \
+            prevent reductions of the window without congestion.";
+        Figure::new(format!("Congestion window: {}", self.name), explanation, plot)
     }
 
     /// Initial time span of the time–sequence plot: some seconds around the retransmission nearest

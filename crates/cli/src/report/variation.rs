@@ -8,7 +8,7 @@ use super::arm_names::{distinguish, is_implied, label, naming_keys};
 use super::partition::{
     Keys, comparable, determines, distinct_count, key_value, partition, refinement,
 };
-use crate::text::{Scale, chosen_value, value as with_unit};
+use crate::text::{Scale, chosen_value, value_in};
 use driftway_experiment::labels::{counted_unit, key_label};
 
 /// Axis and arms of a set of scenarios.
@@ -47,19 +47,6 @@ pub struct Arm {
 }
 
 impl Axis {
-    /// Metric suffix of the axis' unit, for [`crate::text`].
-    pub const fn unit_suffix(&self) -> &'static str {
-        match self.unit {
-            Unit::One => "",
-            Unit::Second => "_s",
-            Unit::BitPerSecond => "_bps",
-            Unit::Byte => "_bytes",
-            Unit::Metre => "_m",
-            Unit::MetrePerSecond => "_mps",
-            Unit::Hertz => "_hz",
-        }
-    }
-
     /// Name of the key: `pause`.
     pub fn name(&self) -> String {
         key_label(&self.key)
@@ -73,8 +60,7 @@ impl Axis {
     /// Name and value at `x`: `pause 10 s`.
     pub fn label_at(&self, x: f64) -> String {
         let counted = counted_unit(&self.key, self.unit);
-        let number =
-            if self.unit == Unit::One { chosen_value(x) } else { with_unit(self.unit_suffix(), x) };
+        let number = if self.unit == Unit::One { chosen_value(x) } else { value_in(self.unit, x) };
         let text = format!("{} {number} {counted}", self.name());
         text.trim_end().to_owned()
     }

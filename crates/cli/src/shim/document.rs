@@ -211,12 +211,6 @@ impl From<ShimSnapshot> for Document {
 }
 
 impl Document {
-    /// JSON text of the document.
-    pub fn json(&self) -> String {
-        let text = serde_json::to_string_pretty(self);
-        text.expect("the document can be serialized") + "\n"
-    }
-
     /// Queries the kernel's state of each flow; a closed connection has none.
     pub fn query_kernel(&mut self) {
         for flow in &mut self.flows {

@@ -18,6 +18,7 @@ use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use tracing::debug;
 
 use super::document::Document;
+use crate::output::json;
 
 /// Time limit of a request and its response.
 const DEADLINE: Duration = Duration::from_secs(1);
@@ -169,7 +170,7 @@ fn answer(request: &[u8], document: Option<&Document>) -> Vec<u8> {
         return response("503 Service Unavailable", "text/plain", "the shim does not answer\n");
     };
     match request.split(' ').nth(1).unwrap_or_default() {
-        "/status" => response("200 OK", "application/json", &document.json()),
+        "/status" => response("200 OK", "application/json", &json(document)),
         "/metrics" => response("200 OK", "text/plain; version=0.0.4", &document.metrics()),
         _ => response("404 Not Found", "text/plain", "available: /status, /metrics\n"),
     }

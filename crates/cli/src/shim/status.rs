@@ -9,6 +9,7 @@ use super::args::StatusArgs;
 use super::document::{Document, Flow};
 use super::{serve, socket_path};
 use crate::failure::{Failure, failed};
+use crate::output::json;
 use crate::text::{Grid, count, value};
 
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
@@ -29,7 +30,7 @@ pub fn status(args: &StatusArgs) -> Result<(), Failure> {
         })?;
         document.query_kernel();
         if args.json {
-            write!(out, "{}", document.json())?;
+            write!(out, "{}", json(&document))?;
         } else {
             write!(out, "{}{}", if args.watch { CLEAR } else { "" }, table(&document))?;
         }

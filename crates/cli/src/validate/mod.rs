@@ -5,8 +5,6 @@ mod page;
 mod print;
 mod tables;
 
-use std::io::Write;
-
 use driftway_experiment::study::reference::ReferenceSimulator;
 use driftway_experiment::validation::cases::{CaseInfo, FormulaCase, ValidationCases};
 use driftway_experiment::validation::document::{self, Document, SCHEMA, Timing};
@@ -16,12 +14,9 @@ use driftway_experiment::validation::simulate::{PointRuns, PointWork, run_count,
 
 use crate::args::ValidateArgs;
 use crate::failure::Failure;
-use crate::files::OutputDir;
+use crate::output::{print_results, with_output, write_results};
 use crate::runner::{self, RunnerOptions};
 use crate::text::list;
-
-/// File name of the page.
-const PAGE: &str = "index.html";
 
 /// Runs the cases and reports the comparison.
 ///
@@ -32,40 +27,15 @@ pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     let stored = |name| StoredRuns::load(&cases.dir.join(name));
     let stored = [stored("ns2.csv")?, stored("ns3.csv")?];
     let ns2 = if args.ns2 { Some(Ns2Simulator::find(&cases.dir)?) } else { None };
-    let destination = match &args.out {
-        Some(dir) if dir.exists() && !dir.is_dir() => {
-            let dir = dir.display();
-            return Err(Failure::Input(format!("--out {dir}: that is a file, not a directory")));
+    let out = args.out.as_deref();
+    let document = with_output(out, |destination| {
+        let document = run(args, &cases, &stored, ns2.as_ref())?;
+        if let Some(dir) = destination {
+            write_results(dir.stage()?, &page::page(&document)?, &document)?;
         }
-        Some(dir) => Some(OutputDir::open(dir)?),
-        None => None,
-    };
-    let document = match run(args, &cases, &stored, ns2.as_ref()) {
-        Ok(document) => document,
-        Err(failure) => {
-            if let Some(destination) = destination {
-                destination.remove_if_created();
-            }
-            return Err(failure);
-        }
-    };
-    if let Some(destination) = destination {
-        let html = page::page(&document)
-            .map_err(|error| Failure::Failed(format!("cannot render the page: {error}")))?;
-        let mut staging = destination.stage()?;
-        staging.write_text(PAGE, &html)?;
-        staging.write_text("results.json", &json(&document))?;
-        staging.replace_previous()?;
-    }
-    let mut out = anstream::stdout().lock();
-    if args.json {
-        write!(out, "{}", json(&document))?;
-    } else {
-        write!(out, "{}", print::document(&document))?;
-        if let Some(dir) = &args.out {
-            writeln!(out, "Written to {}", dir.join(PAGE).display())?;
-        }
-    }
+        Ok(document)
+    })?;
+    print_results(args.json, &document, || print::document(&document), out)?;
     check_agreement(&document)
 }
 
@@ -120,12 +90,6 @@ fn run(
         formulas,
         timing,
     })
-}
-
-/// JSON text of a document.
-fn json(document: &Document) -> String {
-    let text = serde_json::to_string_pretty(document);
-    text.expect("the document can be serialized") + "\n"
 }
 
 fn check_agreement(document: &Document) -> Result<(), Failure> {

@@ -7,16 +7,16 @@ use driftway_experiment::study::reference::AgreementCriterion;
 use driftway_experiment::validation::document::{CaseResult, Document, FormulaResult};
 
 use super::{draw, tables};
-use crate::report::figure::Figure;
-use crate::report::page::{SCRIPT, STYLE, plotly_script};
+use crate::failure::Failure;
+use crate::page::figure::Figure;
+use crate::page::{Frame, render};
 use crate::text::Grid;
 
-/// Content of the page, in order. The template escapes text, except style, script and the figures'
-/// JSON, which come from this crate.
+/// Content of the page, in order.
 #[derive(Template)]
 #[template(path = "validate.html")]
-struct Page {
-    version: &'static str,
+struct Page<'a> {
+    frame: Frame<'a>,
     /// Number of cases that agree.
     summary: String,
     /// A row per case.
@@ -24,9 +24,6 @@ struct Page {
     /// Plot of the chains in all simulators.
     chains: Option<Figure>,
     sections: Vec<Section>,
-    library: String,
-    style: String,
-    script: &'static str,
 }
 
 /// A case in the table of verdicts.
@@ -56,7 +53,7 @@ struct Section {
 ///
 /// # Errors
 /// A failure to render the template.
-pub fn page(document: &Document) -> Result<String, askama::Error> {
+pub fn page(document: &Document) -> Result<String, Failure> {
     let word = |agrees| match agrees {
         Some(true) => "agrees",
         Some(false) => "differs",
@@ -74,8 +71,10 @@ pub fn page(document: &Document) -> Result<String, askama::Error> {
     };
     let cases = document.cases.iter();
     let formulas = document.formulas.iter();
+    let heading = "Comparison with other simulators and with theory";
+    let frame = Frame::of_paper(heading, "validation");
     let page = Page {
-        version: document.version,
+        frame: Frame { title: "Validation".to_owned(), ..frame },
         summary: summary(document),
         rows: cases
             .clone()
@@ -84,11 +83,8 @@ pub fn page(document: &Document) -> Result<String, askama::Error> {
             .collect(),
         chains: draw::chains(document),
         sections: cases.map(of_case).chain(formulas.map(of_formula)).collect(),
-        library: plotly_script(),
-        style: format!("{STYLE}{}", include_str!("../../templates/paper.css")),
-        script: SCRIPT,
     };
-    page.render()
+    render(&page)
 }
 
 fn of_case(case: &CaseResult) -> Section {

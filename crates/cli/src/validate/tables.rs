@@ -15,8 +15,8 @@ const MIN_FOR_RATIO: f64 = 10.0;
 pub fn goodput_table(case: &CaseResult) -> Grid {
     let metric = METRICS[0].name;
     let of = |point: &PointResult| point.metrics[metric].clone();
-    let largest = case.points.iter().filter_map(|point| Some(of(point).ours?.mean));
-    let scale = Scale::of(metric, largest.fold(0.0, f64::max));
+    let scale =
+        Scale::of(metric, case.points.iter().filter_map(|point| Some(of(point).ours?.mean)));
     let unit = scale.unit;
     let side = |side: Option<Estimate>| side.map_or("–".to_owned(), |side| mean_in(scale, &side));
     let runs = |compared: &Comparison| {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use driftway_scenario::{Unit, quantity};
+use driftway_scenario::Unit;
 
 use super::table::{Column, Values, column_name};
 use crate::study::plan::Plan;
 use crate::study::select::Selection;
+use crate::units;
 
 /// The keys that not all jobs set to the same value, in alphabetical order, each with the value of
 /// every job.
@@ -50,32 +51,18 @@ impl VariedColumns {
 
 /// Numbers, with a unit suffix, if all values are numbers of one unit; otherwise strings.
 fn column(key: &str, values: &[Option<&str>]) -> (String, Values) {
-    let number = |text: &str| quantity(text).or(text.parse().ok().map(|n| (n, Unit::One)));
     let numbers: Option<Vec<Option<(f64, Unit)>>> = values
         .iter()
-        .map(|value| value.map_or(Some(None), |text| number(text).map(Some)))
+        .map(|value| value.map_or(Some(None), |text| units::number(text).map(Some)))
         .collect();
     if let Some(numbers) = numbers {
         let mut units = numbers.iter().flatten().map(|(_, unit)| *unit);
         let unit = units.next().unwrap_or(Unit::One);
         if units.all(|other| other == unit) {
-            let name = column_name(key) + unit_suffix(unit);
+            let name = column_name(key) + units::suffix(unit);
             let numbers = numbers.into_iter().map(|value| value.map(|(number, _)| number));
             return (name, Values::Float(numbers.collect()));
         }
     }
     (column_name(key), Values::Text(values.iter().map(|value| value.map(str::to_owned)).collect()))
-}
-
-/// Suffix of names of values in this unit.
-fn unit_suffix(unit: Unit) -> &'static str {
-    match unit.symbol() {
-        "s" => "_s",
-        "bit/s" => "_bps",
-        "B" => "_bytes",
-        "m" => "_m",
-        "m/s" => "_mps",
-        "Hz" => "_hz",
-        _ => "",
-    }
 }

@@ -3,8 +3,7 @@
 
 use driftway_base::Duration;
 use driftway_scenario::{
-    Aid, Application, Coordinate, Error, Flow, Scenario, Time, TomlFile, Transport, Unit, nearest,
-    quantity,
+    Aid, Application, Coordinate, Error, Flow, Scenario, Time, TomlFile, Transport, Unit, quantity,
 };
 use driftway_sim::network_metrics;
 use driftway_sim::results::FLOW_METRICS;
@@ -15,7 +14,7 @@ use super::format::{
     Axis, Figure, FlowSelector, Kernel, Measure, Point, Settings, Study, TraceAxis, TraceView,
 };
 use super::number::SettingValue;
-use crate::words::list;
+use crate::words::{available, list};
 
 /// Path to a value of the file, for a message.
 macro_rules! keys {
@@ -157,10 +156,8 @@ pub fn find_name<K: AsRef<str>>(
     names: &[&str],
 ) -> Result<usize, Error> {
     names.iter().position(|known| *known == name).ok_or_else(|| {
-        let near = nearest(name, names.iter().copied());
-        let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-        let known = names.join(", ");
-        file.error(keys, &format!("there is no {what} `{name}`\n{near}available: {known}"))
+        let message = format!("there is no {what} `{name}`\n{}", available(name, names));
+        file.error(keys, &message)
     })
 }
 

@@ -1,6 +1,7 @@
 //! Results of a study, as `driftway paper --json` prints them and the page shows them.
 
 use driftway_scenario::Unit;
+use driftway_sim::results::Estimate;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::select::RecordedVerdicts;
@@ -84,7 +85,9 @@ pub struct XAxis {
     /// The keys that vary, if each point sets the same ones.
     pub keys: Vec<String>,
     /// Unit: `s`, `bit/s`, `B`, `m`, `m/s`, `Hz`, or empty.
-    pub unit: &'static str,
+    #[serde(serialize_with = "unit_symbol")]
+    #[schemars(with = "&'static str")]
+    pub unit: Unit,
     /// Positions and names of the points that have a name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<(f64, String)>,
@@ -162,6 +165,13 @@ pub struct PointResult {
     /// Number of runs whose transfer did not complete. They count with the time that they had, so
     /// that the mean is a lower bound.
     pub incomplete: u64,
+}
+
+impl PointResult {
+    /// The mean with its 90 % interval.
+    pub fn estimate(&self) -> Option<Estimate> {
+        Some(Estimate { mean: self.mean?, ci90: self.ci90, ci95: None, n: self.n })
+    }
 }
 
 /// Difference between two arms, paired by seed.
@@ -327,7 +337,7 @@ pub struct StatementResult {
     pub index: (usize, usize),
     /// Unit of `at`.
     #[serde(skip)]
-    pub x_unit: &'static str,
+    pub x_unit: Unit,
     /// It is a ratio.
     #[serde(skip)]
     pub is_ratio: bool,
@@ -366,9 +376,8 @@ pub struct Timing {
     pub events_per_s: Option<f64>,
 }
 
-/// Symbol of a unit.
-pub const fn unit_name(unit: Unit) -> &'static str {
-    unit.symbol()
+fn unit_symbol<S: Serializer>(unit: &Unit, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(unit.symbol())
 }
 
 impl Document {

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use driftway_scenario::{TomlFile, nearest};
+use driftway_scenario::TomlFile;
 use rust_embed::Embed;
 
 use crate::error::Error;
+use crate::words::available;
 
 /// The papers included in driftway.
 #[derive(Embed)]
@@ -76,12 +77,8 @@ impl Source {
         } else {
             format!("there is no paper `{name}`")
         };
-        let names = paper_names();
-        let near = nearest(name, names.iter().map(String::as_str));
-        let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-        let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        let known = known.join(", ");
-        let help = format!("{near}available: {known}; or use a directory with a {PAPER_FILE}");
+        let known = available(name, &Vec::from_iter(paper_names()));
+        let help = format!("{known}; or use a directory with a {PAPER_FILE}");
         Err(Error::refused_with(message, help))
     }
 

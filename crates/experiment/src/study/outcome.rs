@@ -4,7 +4,7 @@ use super::check::axis_position;
 use super::document::{
     ArmResult, Arms, CurveResult, DifferenceResult, Document, FigureResult, LineResult, OpenResult,
     PointResult, RatioResult, ReadingResult, StatementResult, Timing, XAxis, YAxis,
-    count_statements, unit_name,
+    count_statements,
 };
 use super::format::{Comparison, Measure};
 use super::measure::{self, Sample, mean, read_sample};
@@ -12,8 +12,9 @@ use super::plan::Plan;
 use super::results::Results;
 use super::select::{RecordedVerdicts, Selection};
 use super::statement::format::{Peak, Verdict};
-use super::statement::{Case, Cell, PlannedStatement, metric_unit};
+use super::statement::{Case, Cell, PlannedStatement};
 use super::verdict::{Claim, distance, verdict};
+use crate::units::metric_unit;
 
 /// The results of the runs of a study.
 pub struct StudyOutcome<'a> {
@@ -106,7 +107,7 @@ impl StudyOutcome<'_> {
             x: figure.x.as_ref().map(|axis| XAxis {
                 label: axis.label.clone(),
                 keys: axis.key.0.clone(),
-                unit: unit_name(planned.unit),
+                unit: planned.unit,
                 names: points
                     .iter()
                     .map(|&x| &planned.points[x])
@@ -116,7 +117,7 @@ impl StudyOutcome<'_> {
             y: YAxis {
                 metric: metric.clone(),
                 label: label.clone(),
-                unit: unit_name(metric_unit(metric)),
+                unit: metric_unit(metric).symbol(),
             },
             arms: Arms(arms.collect()),
             differences: self.differences(number, y),
@@ -215,7 +216,7 @@ impl StudyOutcome<'_> {
             shown_by: None,
             notes: Vec::new(),
             index: (figure, y),
-            x_unit: unit_name(self.plan.figures[figure].unit),
+            x_unit: self.plan.figures[figure].unit,
             is_ratio: statement.ratio.is_some()
                 || statement.growth.as_ref().is_some_and(|growth| growth.relative)
                 || statement.trend.as_ref().is_some_and(|trend| trend.over.is_some()),

@@ -1,12 +1,13 @@
 //! One point of a paper's figure as a scenario: `paper:NAME#FIGURE/ARM/POINT`, as in
 //! `'paper:yu-2004#50-1/elfn/20 m/s'`. A figure without an axis has one point, which is not named.
 
-use driftway_scenario::{Scenario, nearest};
+use driftway_scenario::Scenario;
 
 use super::check::figure_names;
 use super::files::Source;
 use super::plan::{Plan, plan};
 use crate::error::Error;
+use crate::words::available;
 
 /// Separator between a paper's name and a point.
 pub const SEPARATOR: char = '#';
@@ -51,18 +52,12 @@ fn choose(what: &str, name: Option<&str>, names: &[&str], plan: &Plan) -> Result
     let plain = |name: &str| name.replace(' ', "");
     let Some(name) = name.filter(|name| !name.is_empty()) else {
         let message = format!("{}: specify the {what} of the scenario", plan.source.name);
-        return Err(Error::refused_with(message, known_names(names)));
+        return Err(Error::refused_with(message, format!("available: {}", names.join(", "))));
     };
     names.iter().position(|of| plain(of) == plain(name)).ok_or_else(|| {
-        let near = nearest(name, names.iter().copied());
-        let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
         let message = format!("{}: there is no {what} `{name}`", plan.source.name);
-        Error::refused_with(message, near + &known_names(names))
+        Error::refused_with(message, available(name, names))
     })
-}
-
-fn known_names(names: &[&str]) -> String {
-    format!("available: {}", names.join(", "))
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! One reading of a paper: its figures without the arms of other readings, and the statements
 //! judged in it.
 
-use driftway_scenario::nearest;
-
 use super::check::arm_names;
 use super::format::{Figure, Study};
 use super::plan::{Plan, replan};
 use super::statement::format::Reading;
 use crate::error::Error;
+use crate::words::available;
 
 /// Restricts the plan to the reading with this name.
 ///
@@ -17,15 +16,12 @@ use crate::error::Error;
 pub fn restrict_to_reading(plan: Plan, name: &str) -> Result<Plan, Error> {
     let readings = &plan.study.readings;
     let Some(reading) = readings.iter().find(|reading| reading.name == name).cloned() else {
-        let names = || readings.iter().map(|reading| reading.name.as_str());
         let message = format!("--reading {name}: {} has no such reading", plan.source.name);
         if readings.is_empty() {
             return Err(Error::refused(message));
         }
-        let near = nearest(name, names());
-        let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-        let help = format!("{near}available: {}", names().collect::<Vec<_>>().join(", "));
-        return Err(Error::refused_with(message, help));
+        let names: Vec<&str> = readings.iter().map(|reading| reading.name.as_str()).collect();
+        return Err(Error::refused_with(message, available(name, &names)));
     };
     let mut study = plan.study.clone();
     for (figure, planned) in study.figures.iter_mut().zip(&plan.figures) {

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use driftway_scenario::nearest;
-
 use crate::error::Error;
 use crate::runner::Job;
 use crate::study::format::{Figure, Settings};
@@ -12,6 +10,7 @@ use crate::study::reference::{
     AgreementCriterion, FormulaKind, Ns2Config, Reference, ReferenceSimulator,
 };
 use crate::study::source::Source;
+use crate::words::available;
 
 /// Common part of cases with a simulator and with a formula.
 #[derive(Clone, Debug)]
@@ -95,10 +94,8 @@ impl ValidationCases {
             .collect();
         let known: Vec<&str> = held.iter().map(|(_, figure, _)| figure.id.as_str()).collect();
         if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
-            let near = nearest(name, known.iter().copied());
-            let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-            let help = format!("{near}available: {}", known.join(", "));
-            return Err(Error::refused_with(format!("there is no case `{name}`"), help));
+            let message = format!("there is no case `{name}`");
+            return Err(Error::refused_with(message, available(name, &known)));
         }
         if held.is_empty() {
             let message = format!("{}: no figure has a reference", path.display());

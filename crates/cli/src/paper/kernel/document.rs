@@ -112,12 +112,6 @@ impl Document {
         }
     }
 
-    /// JSON text of the document.
-    pub fn json(&self) -> String {
-        let text = serde_json::to_string_pretty(self);
-        text.expect("the document can be serialized") + "\n"
-    }
-
     /// Ratio of an arm in a figure.
     pub fn ratio(&self, figure: &FigureResult, arm: usize) -> Option<&MeanRatio> {
         let here = |ratio: &&MeanRatio| ratio.figure == figure.figure && ratio.arm_index == arm;

@@ -14,7 +14,6 @@ mod print;
 mod transfer;
 
 use std::fs;
-use std::io::Write;
 use std::num::NonZeroU64;
 
 use driftway_linux::{check_requirements, missing_capability};
@@ -24,7 +23,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::args::PaperArgs;
 use crate::failure::Failure;
-use crate::files::OutputDir;
+use crate::output::{check_output, print_results, with_output, write_results};
 use crate::run::progress_bar;
 use crate::runner::{self, RunnerOptions};
 use document::Document;
@@ -52,41 +51,18 @@ const MAX_FILES_PER_RUN: u64 = 32;
 pub fn run_with_kernel(args: &PaperArgs) -> Result<(), Failure> {
     let whole = plan(Source::find(&args.name)?)?;
     let work = kernel_plan::kernel_plan(&whole, args)?;
-    if let Some(dir) = args.out.as_deref().filter(|dir| dir.exists() && !dir.is_dir()) {
-        let dir = dir.display();
-        return Err(Failure::Input(format!("--out {dir}: that is a file, not a directory")));
-    }
+    let out = args.out.as_deref();
+    check_output(out)?;
     check_machine(&work)?;
-    let destination = args.out.as_deref().map(OutputDir::open).transpose()?;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let jobs = args.jobs.map(NonZeroU64::get);
-    let document = match run_all(&work, processors, jobs) {
-        Ok(document) => document,
-        Err(failure) => {
-            if let Some(destination) = destination {
-                destination.remove_if_created();
-            }
-            return Err(failure);
+    let document = with_output(out, |destination| {
+        let document = run_all(&work, processors, args.jobs.map(NonZeroU64::get))?;
+        if let Some(dir) = destination {
+            write_results(dir.stage()?, &page::page(&work, &document)?, &document)?;
         }
-    };
-    if let Some(destination) = destination {
-        let html = page::page(&work, &document)
-            .map_err(|error| Failure::Failed(format!("cannot render the page: {error}")))?;
-        let mut staging = destination.stage()?;
-        staging.write_text("results.json", &document.json())?;
-        staging.write_text(super::page::PAGE, &html)?;
-        staging.replace_previous()?;
-    }
-    let mut out = anstream::stdout().lock();
-    if args.json {
-        write!(out, "{}", document.json())?;
-    } else {
-        write!(out, "{}", print::document(&work, &document))?;
-        if let Some(dir) = &args.out {
-            writeln!(out, "Written to {}", dir.join(super::page::PAGE).display())?;
-        }
-    }
-    Ok(())
+        Ok(document)
+    })?;
+    print_results(args.json, &document, || print::document(&work, &document), out)
 }
 
 /// Checks the machine's requirements: namespaces, capabilities and congestion controls.

@@ -6,37 +6,31 @@ use super::super::draw;
 use super::document::Document;
 use super::kernel_plan::KernelPlan;
 use super::print::{summary, table};
-use crate::report::figure::Figure;
-use crate::report::page::{SCRIPT, STYLE, plotly_script};
+use crate::failure::Failure;
+use crate::page::figure::Figure;
+use crate::page::{Frame, render};
 use crate::text::Grid;
 use driftway_experiment::command::shell_quoted;
+use driftway_experiment::study::document::FigureResult;
+use driftway_experiment::study::format::Figure as StudyFigure;
 
-/// Content of the page, in order. The template escapes text, except style, script and the figures'
-/// JSON, which come from this crate.
+/// Content of the page, in order.
 #[derive(Template)]
 #[template(path = "kernel.html")]
 struct Page<'a> {
-    title: &'a str,
+    frame: Frame<'a>,
     /// Authors and publication.
     source: String,
-    version: &'static str,
     /// Number of runs, and whether they can be trusted.
     summary: Vec<String>,
     sections: Vec<Section<'a>>,
     /// Command that repeats the runs.
     reproduce_command: String,
-    library: String,
-    style: String,
-    script: &'static str,
 }
 
 /// A figure of the paper.
 struct Section<'a> {
-    id: &'a str,
-    title: &'a str,
-    /// Label of the x axis.
-    against: Option<&'a str>,
-    note: Option<&'a str>,
+    about: &'a StudyFigure,
     table: Grid,
     plot: String,
     figure: Figure,
@@ -46,34 +40,23 @@ struct Section<'a> {
 ///
 /// # Errors
 /// A failure to render the template.
-pub fn page(work: &KernelPlan, document: &Document) -> Result<String, askama::Error> {
+pub fn page(work: &KernelPlan, document: &Document) -> Result<String, Failure> {
     let paper = &work.plan.study;
-    let section = |result| {
-        let result: &driftway_experiment::study::document::FigureResult = result;
-        let figure = &paper.figures[result.index.0];
-        Section {
-            id: &figure.id,
-            title: &figure.title,
-            against: figure.x.as_ref().map(|axis| axis.label.as_str()),
-            note: figure.note.as_deref(),
-            table: table(work, document, result),
-            plot: format!("plot-{}", result.index.0),
-            // The table has its numbers.
-            figure: Figure { numbers: None, ..draw::figure(&work.plan, result) },
-        }
+    let section = |result: &FigureResult| Section {
+        about: &paper.figures[result.index.0],
+        table: table(work, document, result),
+        plot: format!("plot-{}", result.index.0),
+        // The table has its numbers.
+        figure: Figure { numbers: None, ..draw::figure(&work.plan, result) },
     };
-    let page = Page {
-        title: &paper.title,
+    let frame = Frame::of_paper(&paper.title, "a paper, with this machine's own TCP");
+    render(&Page {
+        frame: Frame { title: format!("{}, with a kernel", paper.title), ..frame },
         source: super::super::page::source(paper),
-        version: env!("CARGO_PKG_VERSION"),
         summary: summary(document),
         sections: document.paper.figures.iter().map(section).collect(),
         reproduce_command: reproduce_command(work),
-        library: plotly_script(),
-        style: format!("{STYLE}{}", include_str!("../../../templates/paper.css")),
-        script: SCRIPT,
-    };
-    page.render()
+    })
 }
 
 /// Command that repeats the runs.

@@ -8,7 +8,6 @@ use super::kernel_plan::KernelPlan;
 use crate::text::{Grid, Scale, count, list, mean_in, value, wrapped};
 use driftway_experiment::study::check::COMPLETION_METRIC;
 use driftway_experiment::study::document::{FigureResult, PointResult};
-use driftway_sim::results::Estimate;
 
 /// A table per figure, and the summary.
 pub fn document(work: &KernelPlan, document: &Document) -> String {
@@ -36,14 +35,13 @@ pub fn document(work: &KernelPlan, document: &Document) -> String {
 /// Table of all arms, and below each arm with shim or aid the ratio to the arm without.
 pub fn table(work: &KernelPlan, document: &Document, figure: &FigureResult) -> Grid {
     let Grid { header, rows } = points_table(&work.plan, figure);
-    let scale = Scale { factor: 1.0, unit: "" };
+    let scale = Scale::ONE;
     let measures = &work.plan.study.figures[figure.index.0].y;
     let completes = measures.first().is_some_and(|of| of.metric == COMPLETION_METRIC);
     let what = if completes { "time" } else { "throughput" };
     let cell = |point: &PointResult| {
-        let Some(mean) = point.mean else { return "–".to_owned() };
+        let Some(estimate) = point.estimate() else { return "–".to_owned() };
         let mark = if point.incomplete > 0 { " *" } else { "" };
-        let estimate = Estimate { mean, ci90: point.ci90, ci95: None, n: point.n };
         mean_in(scale, &estimate).replace("± ", "±\u{a0}") + mark
     };
     let mut all = Vec::new();

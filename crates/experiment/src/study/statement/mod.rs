@@ -8,5 +8,5 @@ mod planned;
 mod test;
 
 pub use super::statement_format as format;
-pub use plan::{metric_unit, plan};
+pub use plan::plan;
 pub use planned::{Case, Cell, CountedAs, PlannedStatement, Quantity};

@@ -9,6 +9,7 @@ use crate::study::check::{figure_names, find_measure, find_name, keys};
 use crate::study::format::Study;
 use crate::study::number::{NumberUnit, PaperNumber};
 use crate::study::planned_figure::PlannedFigure;
+use crate::units::metric_unit;
 
 /// Resolves all statements.
 ///
@@ -237,14 +238,4 @@ fn check_unit(
         return wrong("bound", "at least 0 always holds");
     }
     Ok(())
-}
-
-/// The base unit with which a metric's name ends.
-pub fn metric_unit(metric: &str) -> Unit {
-    match metric.rsplit('_').next() {
-        Some("s") => Unit::Second,
-        Some("bps") => Unit::BitPerSecond,
-        Some("bytes") => Unit::Byte,
-        _ => Unit::One,
-    }
 }

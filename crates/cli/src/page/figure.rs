@@ -23,6 +23,20 @@ pub struct Figure {
     pub extra_table: Option<(&'static str, Grid)>,
 }
 
+impl Figure {
+    /// A plot with its explanation, without notes and tables.
+    pub fn new(title: impl Into<String>, explanation: impl Into<String>, plot: Plot) -> Self {
+        Self {
+            title: title.into(),
+            explanation: explanation.into(),
+            notes: Vec::new(),
+            json: plotly_json(plot),
+            numbers: None,
+            extra_table: None,
+        }
+    }
+}
+
 /// Palette of Okabe and Ito, which colour-blind readers can distinguish; without yellow, which is
 /// hard to see on a light page, and black, which is hard to see on a dark one.
 pub const PALETTE: [&str; 7] =
@@ -103,7 +117,7 @@ pub fn layout() -> Layout {
 
 /// JSON of a plot for plotly.js. `<` is escaped, so that no label can end the script element that
 /// contains the JSON.
-pub fn plotly_json(mut plot: Plot) -> String {
+fn plotly_json(mut plot: Plot) -> String {
     let configuration = Configuration::new()
         .responsive(true)
         .display_logo(false)

@@ -1,0 +1,137 @@
+//! Charts of means against an axis, with error bars and the values that papers reported.
+
+use plotly::Scatter;
+use plotly::common::{
+    DashType, ErrorData, ErrorType, ExponentFormat, HoverInfo, Line, Marker, MarkerSymbol, Mode,
+};
+use plotly::layout::{Axis, AxisType, RangeMode};
+use serde::Serialize;
+
+use super::figure::{GREY, axis, escaped};
+use crate::text::largest;
+
+/// Ratio of the largest to the smallest value from which an axis is logarithmic.
+const LOG_AXIS_RATIO: f64 = 30.0;
+
+/// Symbols of an arm, for simulated and for reported points, so that curves differ not only by colour.
+pub const SYMBOLS: [(MarkerSymbol, MarkerSymbol); 5] = [
+    (MarkerSymbol::Circle, MarkerSymbol::CircleOpen),
+    (MarkerSymbol::Square, MarkerSymbol::SquareOpen),
+    (MarkerSymbol::Diamond, MarkerSymbol::DiamondOpen),
+    (MarkerSymbol::TriangleUp, MarkerSymbol::TriangleUpOpen),
+    (MarkerSymbol::Cross, MarkerSymbol::CrossOpen),
+];
+
+/// Key of the legend's group of reported values.
+pub const REPORTED: &str = "reported";
+
+/// A position on the x axis: a number, or a category.
+#[derive(Clone, Serialize)]
+#[serde(untagged)]
+pub enum Position {
+    /// A number in the axis' unit.
+    Number(f64),
+    /// The name of a category.
+    Category(String),
+}
+
+/// The trace of a curve, to which a legend's group can be added.
+pub type CurveTrace = Scatter<Position, f64>;
+
+/// Means with their intervals. Numeric positions are connected by lines, categories are not.
+pub struct MeanCurve {
+    /// Name in the legend, escaped.
+    pub name: String,
+    /// Colour.
+    pub colour: String,
+    /// Symbol of its points.
+    pub symbol: MarkerSymbol,
+    /// Positions, means and half-widths of the intervals, in the units of the axes.
+    pub points: Vec<(Position, f64, f64)>,
+    /// Description of each point, escaped.
+    pub hover: Vec<String>,
+    /// True if lines connect the points.
+    pub connected: bool,
+}
+
+impl MeanCurve {
+    /// The curve as a trace.
+    pub fn trace(self) -> Box<CurveTrace> {
+        let halves = self.points.iter().map(|(_, _, half)| *half).collect();
+        let (x, y) = self.points.into_iter().map(|(x, y, _)| (x, y)).unzip();
+        let trace = CurveTrace::new(x, y)
+            .mode(mode(self.connected))
+            .name(self.name)
+            .marker(Marker::new().symbol(self.symbol).size(8).color(self.colour.clone()))
+            .error_y(error_bars(halves, &self.colour))
+            .hover_text_array(self.hover)
+            .hover_info(HoverInfo::Text);
+        match self.connected {
+            true => trace.line(Line::new().color(self.colour).width(2.0)),
+            false => trace,
+        }
+    }
+}
+
+/// A curve that a paper reported, dashed and with hollow symbols.
+pub fn reported_curve(
+    (x, y): (Vec<Position>, Vec<f64>),
+    connected: bool,
+    (colour, symbol, size): (String, MarkerSymbol, usize),
+) -> Box<CurveTrace> {
+    let line = Line::new().color(colour.clone()).width(1.5).dash(DashType::Dash);
+    let trace = CurveTrace::new(x, y)
+        .mode(mode(connected))
+        .marker(Marker::new().symbol(symbol).size(size).color(colour))
+        .legend_group(REPORTED);
+    if connected { trace.line(line) } else { trace }
+}
+
+/// A dotted horizontal line.
+pub fn horizontal_line(places: &[Position], y: f64, name: &str) -> Box<CurveTrace> {
+    CurveTrace::new(places.to_vec(), vec![y; places.len()])
+        .mode(Mode::Lines)
+        .name(escaped(name))
+        .line(Line::new().color(GREY).width(1.5).dash(DashType::Dot))
+}
+
+fn mode(connected: bool) -> Mode {
+    if connected { Mode::LinesMarkers } else { Mode::Markers }
+}
+
+/// Vertical error bars of these half-widths.
+pub fn error_bars(halves: Vec<f64>, colour: &str) -> ErrorData {
+    ErrorData::new(ErrorType::Data).array(halves).color(colour.to_owned()).thickness(2.0).width(6)
+}
+
+/// Half of an interval; 0 without one.
+pub fn half_width(interval: Option<[f64; 2]>) -> f64 {
+    interval.map_or(0.0, |[low, high]| (high - low) / 2.0)
+}
+
+/// The y axis of these values: logarithmic if they span orders of magnitude, otherwise from zero.
+pub fn value_axis(label: &str, unit: &str, values: &[f64]) -> Axis {
+    let plain = axis(label, unit);
+    if spans_magnitudes(values) { logarithmic(plain) } else { plain.range_mode(RangeMode::ToZero) }
+}
+
+/// The x axis of these values: logarithmic if they span orders of magnitude.
+pub fn number_axis(label: &str, unit: &str, values: &[f64]) -> Axis {
+    let plain = axis(label, unit);
+    if spans_magnitudes(values) { logarithmic(plain) } else { plain }
+}
+
+/// The x axis of this many categories.
+pub fn category_axis(count: usize) -> Axis {
+    axis("", "").type_(AxisType::Category).range(vec![-0.5, count as f64 - 0.5])
+}
+
+fn spans_magnitudes(values: &[f64]) -> bool {
+    let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
+    smallest > 0.0 && largest(values.iter().copied()) / smallest >= LOG_AXIS_RATIO
+}
+
+/// Makes an axis logarithmic, with a tick at each power of ten.
+fn logarithmic(axis: Axis) -> Axis {
+    axis.type_(AxisType::Log).dtick(1.0).exponent_format(ExponentFormat::Power)
+}
