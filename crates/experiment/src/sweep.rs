@@ -244,7 +244,7 @@ mod test {
         assert_eq!(labels, ["AODV", "DSR"]);
         assert_eq!(plan.figures[0].points.len(), 2);
         assert_eq!((plan.jobs.len(), plan.study.runs), (4, 3));
-        let label = &plan.study.figures[0].x.as_ref().unwrap().label;
+        let label = &plan.figures[0].figure.x.as_ref().unwrap().label;
         assert_eq!(label, "duration");
     }
 

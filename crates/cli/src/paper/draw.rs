@@ -12,7 +12,7 @@ use crate::page::chart::{
 use crate::page::figure::{Figure, PALETTE, escaped, layout, lighter};
 use crate::text::{Scale, capitalized, mean, value, value_in};
 use driftway_experiment::study::document::{ArmResult, CurveResult, FigureResult, PointResult};
-use driftway_experiment::study::plan::Plan;
+use driftway_experiment::study::format::{Arm, Study};
 use driftway_scenario::Unit;
 
 /// Colour and symbols of an arm.
@@ -25,21 +25,18 @@ pub struct ArmStyle {
     pub paper_symbol: MarkerSymbol,
 }
 
-/// Style of the arm with this index, the same in every figure: arms differ by colour, groups by
-/// symbol.
-pub fn arm_style(plan: &Plan, arm: usize) -> ArmStyle {
-    let study = &plan.study;
-    let group = &study.arms[arm].group;
-    let number = study.groups.iter().position(|other| other.name == *group).unwrap_or(0);
-    let paler = [0.0, 0.4, 0.65][(arm / PALETTE.len()).min(2)];
-    let colour = lighter(PALETTE[arm % PALETTE.len()], paler);
-    let (symbol, paper_symbol) = SYMBOLS[number % SYMBOLS.len()].clone();
+/// Style of an arm, the same in every figure: arms differ by colour, groups by symbol.
+pub fn arm_style(study: &Study, arm: &Arm) -> ArmStyle {
+    let group = study.groups.iter().position(|group| group.name == arm.group).unwrap_or(0);
+    let paler = [0.0, 0.4, 0.65][(arm.number / PALETTE.len()).min(2)];
+    let colour = lighter(PALETTE[arm.number % PALETTE.len()], paler);
+    let (symbol, paper_symbol) = SYMBOLS[group % SYMBOLS.len()].clone();
     ArmStyle { colour, symbol, paper_symbol }
 }
 
 /// Legend title of an arm's group.
-pub fn group_title(plan: &Plan, arm: usize) -> LegendGroupTitle {
-    LegendGroupTitle::with_text(escaped(&plan.study.arms[arm].group))
+pub fn group_title(arm: &Arm) -> LegendGroupTitle {
+    LegendGroupTitle::with_text(escaped(&arm.group))
 }
 
 /// Number of arms from which a figure with a single point is plotted.
@@ -52,7 +49,7 @@ pub fn is_drawn(result: &FigureResult) -> bool {
 }
 
 /// Plot of one metric of a figure.
-pub fn figure(plan: &Plan, result: &FigureResult) -> Figure {
+pub fn figure(study: &Study, result: &FigureResult) -> Figure {
     let all = || result.arms.0.iter().flat_map(|arm| &arm.points);
     let reported = result.paper.iter().flat_map(|curve| &curve.points);
     let ys: Vec<f64> = all().filter_map(|p| p.mean).chain(reported.map(|(_, y)| *y)).collect();
@@ -60,7 +57,7 @@ pub fn figure(plan: &Plan, result: &FigureResult) -> Figure {
     let x_unit = result.x.as_ref().map_or(Unit::One, |x| x.unit);
     let x_scale = Scale::of_unit(x_unit, xs.iter().copied());
     let y_scale = Scale::of(&result.y.metric, ys.iter().copied());
-    let drawing = FigureBuilder { plan, result, x_scale, y_scale, x_unit };
+    let drawing = FigureBuilder { study, result, x_scale, y_scale, x_unit };
     let mut plot = Plot::new();
     for arm in &result.arms.0 {
         drawing.add_arm(&mut plot, arm);
@@ -72,15 +69,15 @@ pub fn figure(plan: &Plan, result: &FigureResult) -> Figure {
     let y_axis = value_axis(&result.y.label, y_scale.unit, &ys);
     plot.set_layout(layout().height(560).x_axis(drawing.x_axis(&xs)).y_axis(y_axis));
     Figure {
-        notes: incomplete_note(plan, result).into_iter().collect(),
-        numbers: Some(points_table(plan, result)),
-        extra_table: differences_table(plan, result),
+        notes: incomplete_note(result).into_iter().collect(),
+        numbers: Some(points_table(result)),
+        extra_table: differences_table(study, result),
         ..Figure::new(capitalized(&result.y.label), "", plot)
     }
 }
 
 struct FigureBuilder<'a> {
-    plan: &'a Plan,
+    study: &'a Study,
     result: &'a FigureResult,
     x_scale: Scale,
     y_scale: Scale,
@@ -98,32 +95,26 @@ impl FigureBuilder<'_> {
         number_axis(&x.label, self.x_scale.unit, &[]).tick_values(places).tick_text(names)
     }
 
-    fn arm_label(&self, arm: &ArmResult) -> String {
-        escaped(&self.plan.study.arms[arm.arm].label)
-    }
-
     /// The position of a point: its x, or without an axis its arm.
-    fn position(&self, arm: &ArmResult, x: Option<f64>) -> Position {
+    fn position(&self, arm: &Arm, x: Option<f64>) -> Position {
         let x = x.filter(|_| self.result.x.is_some());
-        let category = || Position::Category(self.arm_label(arm));
+        let category = || Position::Category(escaped(&arm.label));
         x.map_or_else(category, |x| Position::Number(x * self.x_scale.factor))
     }
 
-    fn add_arm(&self, plot: &mut Plot, arm: &ArmResult) {
-        let ArmStyle { colour, symbol, .. } = arm_style(self.plan, arm.arm);
-        let name = self.arm_label(arm);
-        let known = || arm.points.iter().filter(|point| point.mean.is_some());
+    fn add_arm(&self, plot: &mut Plot, ArmResult { arm, points }: &ArmResult) {
+        let ArmStyle { colour, symbol, .. } = arm_style(self.study, arm);
+        let name = escaped(&arm.label);
+        let known = points.iter().filter(|point| point.mean.is_some());
         let factor = self.y_scale.factor;
         let point = |p: &PointResult| {
             Some((self.position(arm, p.x), p.mean? * factor, half_width(p.ci90) * factor))
         };
-        let points = arm.points.iter().filter_map(point).collect();
-        let hover = known().map(|point| self.hover_text(&name, point)).collect();
+        let points = points.iter().filter_map(point).collect();
+        let hover = known.map(|point| self.hover_text(&name, point)).collect();
         let connected = self.result.x.is_some();
         let trace = MeanCurve { name, colour, symbol, points, hover, connected }.trace();
-        let group = self.plan.study.arms[arm.arm].group.as_str();
-        let title = group_title(self.plan, arm.arm);
-        plot.add_trace(trace.legend_group(group).legend_group_title(title));
+        plot.add_trace(trace.legend_group(&*arm.group).legend_group_title(group_title(arm)));
     }
 
     fn hover_text(&self, label: &str, point: &PointResult) -> String {
@@ -133,9 +124,9 @@ impl FigureBuilder<'_> {
     }
 
     fn add_paper_curve(&self, plot: &mut Plot, curve: &CurveResult) {
-        let arm = self.result.arms.0.iter().find(|arm| arm.name == curve.arm);
-        let Some(arm) = arm else { return };
-        let ArmStyle { colour, paper_symbol, .. } = arm_style(self.plan, arm.arm);
+        let arm = self.result.arms.0.iter().find(|of| of.arm.name == curve.arm);
+        let Some(ArmResult { arm, .. }) = arm else { return };
+        let ArmStyle { colour, paper_symbol, .. } = arm_style(self.study, arm);
         let place = |(x, y): &(f64, f64)| (self.position(arm, Some(*x)), y * self.y_scale.factor);
         let points = curve.points.iter().map(place).unzip();
         let connected = self.result.x.is_some();
@@ -150,7 +141,7 @@ impl FigureBuilder<'_> {
             let high = xs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             [low, high].map(|x| Position::Number(x * self.x_scale.factor)).into()
         } else {
-            self.result.arms.0.iter().map(|arm| self.position(arm, None)).collect()
+            self.result.arms.0.iter().map(|of| self.position(&of.arm, None)).collect()
         };
         for line in &self.result.lines {
             let name = format!("{}: {}", line.label, value(&self.result.y.metric, line.value));

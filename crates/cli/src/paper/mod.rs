@@ -92,19 +92,16 @@ pub fn run_study(
         (true, Some(dir)) => Some(dir),
         (false, _) => None,
     };
-    let (document, results) = with_output(output.out, |destination| {
-        let (document, results) = run_selection(plan, &selection, options)?;
+    let (document, kept) = with_output(output.out, |destination| {
+        let (results, timing) = run_selection(plan, &selection, options)?;
+        let outcome = StudyOutcome { plan, selection: &selection, results: &results };
+        let document = outcome.document(timing);
         if let Some(dir) = destination {
-            write_files(dir.stage()?, plan, &selection, &results, &document)?;
+            write_files(dir.stage()?, &outcome, &document)?;
         }
-        Ok((document, results))
+        Ok((document, StoredResults::from_outcome(&outcome)))
     })?;
     print_results(output.json, &document, || print::document(plan, &document), output.out)?;
-    let kept = StoredResults::from_outcome(&StudyOutcome {
-        plan,
-        selection: &selection,
-        results: &results,
-    });
     match record_dir {
         Some(dir) => record_results(plan, &kept, dir)?,
         None => check_recorded_results(plan, &kept, &document)?,
@@ -157,12 +154,12 @@ fn check_recorded_results(
     }
 }
 
-/// Runs the selected part of the study.
+/// Performs the runs, and measures how long they take.
 fn run_selection(
     plan: &Plan,
     selection: &Selection,
     asked: RunnerOptions,
-) -> Result<(Document, Results), Failure> {
+) -> Result<(Results, Timing), Failure> {
     #[expect(clippy::disallowed_methods, reason = "measures wall-clock time only")]
     let started = std::time::Instant::now();
     let results =
@@ -174,19 +171,17 @@ fn run_selection(
         jobs: asked.jobs(),
         events_per_s: (wall_s > 0.0).then(|| results.events as f64 / wall_s),
     };
-    let document = StudyOutcome { plan, selection, results: &results }.document(timing);
-    Ok((document, results))
+    Ok((results, timing))
 }
 
 /// Writes the page, the results, the tables, the traces, and the study's own files, so that the
 /// directory is a study that can be run again.
 fn write_files(
     mut staging: Staging,
-    plan: &Plan,
-    selection: &Selection,
-    results: &Results,
+    outcome: &StudyOutcome<'_>,
     document: &Document,
 ) -> Result<(), Failure> {
+    let StudyOutcome { plan, selection, results } = *outcome;
     let mut files: Vec<&str> = plan.files.iter().map(String::as_str).collect();
     files.push(plan.source.study_file_name());
     for file in files {
@@ -195,14 +190,14 @@ fn write_files(
     for (name, path) in plan.movements() {
         staging.write(&name, |out| std::io::copy(&mut File::open(&path)?, out).map(drop))?;
     }
-    for (traced, trace) in selection.traces.iter().zip(&results.traces) {
-        staging.write(&traces::file_name(plan, traced), |out| trace.write(out))?;
+    for (traced, trace) in &results.traces {
+        staging.write(&traces::file_name(traced), |out| trace.write(out))?;
     }
     for table in rows::tables(plan, selection, results) {
         staging.write(&format!("{}.csv", table.name), |out| table.write_csv(out))?;
         staging.write(&format!("{}.parquet", table.name), |out| table.write_parquet(out))?;
     }
-    write_results(staging, &page::page(plan, selection, results, document)?, document)
+    write_results(staging, &page::page(outcome, document)?, document)
 }
 
 /// Compares the verdicts with the recorded ones, if verdicts are recorded for this number of runs.

@@ -12,10 +12,10 @@ use crate::page::figure::Figure;
 use crate::page::{Frame, render};
 use crate::text::{Grid, count};
 use driftway_experiment::command::shell_quoted;
-use driftway_experiment::study::document::{Document, StatementResult};
+use driftway_experiment::study::document::{Document, FigureResult, StatementResult};
 use driftway_experiment::study::format::{Figure as StudyFigure, Group, Study};
-use driftway_experiment::study::plan::Plan;
-use driftway_experiment::study::results::Results;
+use driftway_experiment::study::outcome::StudyOutcome;
+use driftway_experiment::study::plan::{Plan, PlannedArm, PlannedFigure};
 use driftway_experiment::study::select::Selection;
 use driftway_experiment::study::statement::CountedAs;
 use driftway_experiment::study::statement::format::Verdict;
@@ -74,7 +74,6 @@ struct GroupBox<'a> {
 }
 
 /// A statement with its verdict.
-#[derive(Clone)]
 struct Row<'a> {
     statement: &'a StatementResult,
     paper: String,
@@ -92,56 +91,12 @@ const MAX_ARMS_SHOWN: usize = 6;
 ///
 /// # Errors
 /// A failure to render the template.
-pub fn page(
-    plan: &Plan,
-    selection: &Selection,
-    results: &Results,
-    document: &Document,
-) -> Result<String, Failure> {
+pub fn page(outcome: &StudyOutcome<'_>, document: &Document) -> Result<String, Failure> {
+    let StudyOutcome { plan, selection, .. } = outcome;
     let study = &plan.study;
-    let rows: Vec<Row> = document.statements.iter().map(row).collect();
-    let figures = study.figures.iter().enumerate();
-    let sections = figures
-        .filter(|(number, _)| !selection.points[*number].is_empty())
-        .map(|(number, figure)| {
-            let measures = || document.figures.iter().filter(|of| of.index.0 == number);
-            let pictures = traces::figures(plan, selection, &results.traces, number)
-                .into_iter()
-                .chain(measures().filter(|of| draw::is_drawn(of)).map(|of| draw::figure(plan, of)));
-            let planned = &plan.figures[number];
-            let first = selection.points[number][0];
-            Section {
-                about: figure,
-                groups: groups(plan, number),
-                ratios: tables::ratios_table(plan, &measures().collect::<Vec<_>>()),
-                tables: measures()
-                    .filter(|of| !draw::is_drawn(of))
-                    .map(|of| (tables::points_table(plan, of), tables::differences_table(plan, of)))
-                    .collect(),
-                figures: pictures
-                    .enumerate()
-                    .map(|(at, figure)| (format!("plot-{number}-{at}"), figure))
-                    .collect(),
-                statements: rows
-                    .iter()
-                    .filter(|row| row.statement.index.0 == number)
-                    .cloned()
-                    .collect(),
-                commands: planned
-                    .arms
-                    .iter()
-                    .zip(&planned.jobs)
-                    .map(|(&arm, jobs)| {
-                        let runs = selection.seeds.len();
-                        let job = &plan.jobs[jobs[first]];
-                        let (command, label) = (job.command(), study.arms[arm].label.as_str());
-                        let seed = job.first_seed.unwrap_or(study.first_seed);
-                        (label, format!("{command} --seed {seed} --runs {runs}"))
-                    })
-                    .collect(),
-            }
-        })
-        .collect();
+    let run = plan.figures.iter().enumerate();
+    let run = run.filter(|(_, planned)| !selection.points(planned).is_empty());
+    let sections = run.map(|(number, planned)| section(outcome, document, number, planned));
     let kind = if study.is_paper() { "a paper, reproduced" } else { "a study" };
     let page = Page {
         frame: Frame::of_paper(&study.title, kind),
@@ -152,14 +107,51 @@ pub fn page(
         summary: summary(document, false).lines().map(str::to_owned).collect(),
         counts: counts_table(document),
         counts_note: COUNTS_NOTE,
-        differing: rows.into_iter().filter(|row| row.differs()).collect(),
-        ratios_summary: tables::ratios_summary(plan, document),
+        differing: document.statements.iter().map(row).filter(Row::differs).collect(),
+        ratios_summary: tables::ratios_summary(study, document),
         ratios_note: RATIOS_NOTE,
-        sections,
+        sections: sections.collect(),
         reproduce_command: reproduce_command(plan, selection),
         files: plan.source.command_path(""),
     };
     render(&page)
+}
+
+/// The section of a figure that was run.
+fn section<'a>(
+    outcome: &StudyOutcome<'a>,
+    document: &'a Document,
+    number: usize,
+    planned: &'a PlannedFigure,
+) -> Section<'a> {
+    let StudyOutcome { plan, selection, results } = *outcome;
+    let (study, about) = (&plan.study, &planned.figure);
+    let (drawn, listed): (Vec<&FigureResult>, Vec<_>) =
+        document.measures(&about.id).partition(|of| draw::is_drawn(of));
+    let pictures = traces::figures(study, results, about).into_iter();
+    let pictures = pictures.chain(drawn.iter().map(|of| draw::figure(study, of)));
+    let first = selection.points(planned)[0];
+    let command = |PlannedArm { arm, jobs }: &'a PlannedArm| {
+        let job = &plan.jobs[jobs[first]];
+        let seed = job.first_seed.unwrap_or(study.first_seed);
+        let runs = selection.seeds.len();
+        (arm.label.as_str(), format!("{} --seed {seed} --runs {runs}", job.command()))
+    };
+    Section {
+        about,
+        groups: groups(study, planned),
+        ratios: tables::ratios_table(study, &document.measures(&about.id).collect::<Vec<_>>()),
+        tables: listed
+            .iter()
+            .map(|of| (tables::points_table(of), tables::differences_table(study, of)))
+            .collect(),
+        figures: pictures
+            .enumerate()
+            .map(|(at, figure)| (format!("plot-{number}-{at}"), figure))
+            .collect(),
+        statements: document.about(&about.id).map(row).collect(),
+        commands: planned.arms.iter().map(command).collect(),
+    }
 }
 
 /// Authors and publication of the paper; empty for a study.
@@ -171,35 +163,27 @@ pub fn source(study: &Study) -> String {
 }
 
 /// Groups of a figure's arms. If there are many arms, only the first group is shown at first.
-fn groups<'a>(plan: &'a Plan, figure: usize) -> Vec<GroupBox<'a>> {
-    let arms = &plan.figures[figure].arms;
-    let of = |group: &&Group| arms.iter().any(|&arm| plan.study.arms[arm].group == group.name);
-    if plan.study.groups.len() == 1 {
+fn groups<'a>(study: &'a Study, planned: &PlannedFigure) -> Vec<GroupBox<'a>> {
+    let of = |group: &&Group| planned.arms.iter().any(|of| of.arm.group == group.name);
+    if study.groups.len() == 1 {
         return Vec::new();
     }
-    let groups = plan.study.groups.iter().filter(of);
-    let few = arms.len() <= MAX_ARMS_SHOWN;
+    let few = planned.arms.len() <= MAX_ARMS_SHOWN;
     let group = |(at, group): (usize, &'a Group)| GroupBox {
         name: &group.name,
         label: &group.label,
         shown: few || at == 0,
     };
-    groups.enumerate().map(group).collect()
+    study.groups.iter().filter(of).enumerate().map(group).collect()
 }
 
 fn row(statement: &StatementResult) -> Row<'_> {
-    let counts = statement.counted != CountedAs::Capped;
-    let unexpected = counts && statement.verdict.is_some_and(|found| found != statement.expected);
-    let recorded = match statement.expected {
-        Verdict::Agrees => "agrees",
-        Verdict::Differs => "differs",
-    };
     Row {
         statement,
         paper: paper_value(statement),
         measured: measured_value(statement) + &measured_at(statement),
         verdict: verdict_word(statement),
-        recorded: unexpected.then_some(recorded),
+        recorded: statement.is_unexpected().then(|| statement.expected.name()),
     }
 }
 
@@ -207,12 +191,10 @@ fn row(statement: &StatementResult) -> Row<'_> {
 fn reproduce_command(plan: &Plan, selection: &Selection) -> String {
     let verb = if plan.study.is_paper() { "paper" } else { "sweep" };
     let mut command = format!("driftway {verb} {}", shell_quoted(&plan.source.command_argument()));
-    let run = selection.points.iter().filter(|points| !points.is_empty()).count();
-    if run < plan.figures.len() {
-        for (figure, points) in plan.study.figures.iter().zip(&selection.points) {
-            if !points.is_empty() {
-                command += &format!(" --figure {}", shell_quoted(&figure.id));
-            }
+    if selection.points.len() < plan.figures.len() {
+        let run = plan.figures.iter().filter(|of| !selection.points(of).is_empty());
+        for PlannedFigure { figure, .. } in run {
+            command += &format!(" --figure {}", shell_quoted(&figure.id));
         }
     }
     if selection.quick {

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::text::{Grid, capitalized, count, mean, value, value_in, wrapped};
 use driftway_experiment::study::document::{Count, Document, FigureResult, StatementResult};
 use driftway_experiment::study::format::Study;
-use driftway_experiment::study::plan::{Plan, plan};
+use driftway_experiment::study::plan::{Plan, PlannedFigure, plan};
 use driftway_experiment::study::select::RecordedVerdicts;
 use driftway_experiment::study::source::{Source, paper_names};
 use driftway_experiment::study::statement::CountedAs;
@@ -47,7 +47,7 @@ pub fn list_papers(json: bool) -> Result<(), Failure> {
             Ok(plan) => listed.push(PaperSummary {
                 name,
                 title: plan.study.title.clone(),
-                figures: plan.study.figures.iter().map(|figure| figure.id.clone()).collect(),
+                figures: plan.figures.iter().map(|of| of.figure.id.clone()).collect(),
                 statements: plan.statements.len(),
                 runs: plan.jobs.len() as u64 * plan.study.runs,
             }),
@@ -92,8 +92,8 @@ pub fn document(plan: &Plan, document: &Document) -> String {
         let all = plan.study.runs;
         text += &wrapped(&format!("Reduced: {runs} per point instead of {all}."), 0);
     }
-    for (number, figure) in plan.study.figures.iter().enumerate() {
-        let measures: Vec<_> = document.figures.iter().filter(|of| of.index.0 == number).collect();
+    for PlannedFigure { figure, .. } in &plan.figures {
+        let measures: Vec<_> = document.measures(&figure.id).collect();
         if measures.is_empty() {
             continue;
         }
@@ -101,23 +101,23 @@ pub fn document(plan: &Plan, document: &Document) -> String {
         if let Some(x) = &figure.x {
             text += &wrapped(&format!("against {}", x.label), 2);
         }
-        let ratios = ratios_table(plan, &measures);
-        let has_all = ratios.is_some() && is_ratios_only(plan, number);
+        let ratios = ratios_table(&plan.study, &measures);
+        let has_all = ratios.is_some() && is_ratios_only(figure);
         if let Some(grid) = ratios {
             text += &format!("Paired ratios, seed by seed:\n{grid}");
         }
         // The means of many points would hide the ratios; the page and the tables have them.
         if !has_all {
             for measure in measures {
-                text += &figure_table(plan, measure);
+                text += &figure_table(&plan.study, measure);
             }
         }
         text += &figure.note.as_ref().map_or_else(String::new, |note| wrapped(note, 0));
-        for statement in document.statements.iter().filter(|s| s.index.0 == number) {
+        for statement in document.about(&figure.id) {
             text += &statement_line(statement);
         }
     }
-    if let Some(grid) = ratios_summary(plan, document) {
+    if let Some(grid) = ratios_summary(&plan.study, document) {
         text += &format!("\n{RATIOS_NOTE}:\n{grid}");
     }
     text += "\n";
@@ -156,15 +156,15 @@ pub fn counts_table(document: &Document) -> Grid {
 }
 
 /// Table of a figure: the measured arms, and below each the paper's numbers.
-fn figure_table(plan: &Plan, figure: &FigureResult) -> String {
-    let mut text = points_table(plan, figure).to_string();
+fn figure_table(study: &Study, figure: &FigureResult) -> String {
+    let mut text = points_table(figure).to_string();
     for line in &figure.lines {
         text += &wrapped(&format!("{}: {}", line.label, value(&figure.y.metric, line.value)), 2);
     }
-    text += &incomplete_note(plan, figure).map_or_else(String::new, |late| wrapped(&late, 2));
+    text += &incomplete_note(figure).map_or_else(String::new, |late| wrapped(&late, 2));
     // A paper has many arms; their differences are on its page.
-    if !plan.study.is_paper()
-        && let Some((title, grid)) = differences_table(plan, figure)
+    if !study.is_paper()
+        && let Some((title, grid)) = differences_table(study, figure)
     {
         text += &format!("{title}:\n{grid}");
     }
@@ -181,14 +181,8 @@ pub fn statement_line(statement: &StatementResult) -> String {
     if !measured.is_empty() {
         let _ = write!(text, "; measured {measured}{}", measured_at(statement));
     }
-    if statement.counted != CountedAs::Capped
-        && statement.verdict.is_some_and(|found| found != statement.expected)
-    {
-        let recorded = match statement.expected {
-            Verdict::Agrees => "agrees",
-            Verdict::Differs => "differs",
-        };
-        let _ = write!(text, " (recorded: {recorded})");
+    if statement.is_unexpected() {
+        let _ = write!(text, " (recorded: {})", statement.expected.name());
     }
     let mut text = wrapped(&text, INDENT);
     let indented = |more: &str| wrapped(&format!("{:INDENT$}{more}", ""), INDENT);
@@ -213,8 +207,7 @@ pub fn verdict_word(statement: &StatementResult) -> &'static str {
     match statement.verdict {
         None => "not run",
         Some(_) if statement.counted == CountedAs::Capped => "capped",
-        Some(Verdict::Agrees) => "agrees",
-        Some(Verdict::Differs) => "differs",
+        Some(verdict) => verdict.name(),
     }
 }
 

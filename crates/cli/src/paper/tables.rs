@@ -3,31 +3,31 @@
 use driftway_sim::results::Estimate;
 
 use crate::text::{Grid, Scale, mean_in, value_in};
-use driftway_experiment::study::document::{CurveResult, Document, FigureResult, PointResult};
-use driftway_experiment::study::format::Comparison;
+use driftway_experiment::study::document::{
+    ArmResult, CurveResult, Document, FigureResult, PointResult,
+};
+use driftway_experiment::study::format::{Comparison, Figure, Study};
 use driftway_experiment::study::measure::geometric_mean;
-use driftway_experiment::study::plan::Plan;
 
 /// Table of the measured arms, and below each the paper's numbers, with a column per point.
-pub fn points_table(plan: &Plan, figure: &FigureResult) -> Grid {
+pub fn points_table(figure: &FigureResult) -> Grid {
     let means = figure.arms.0.iter().flat_map(|arm| &arm.points).filter_map(|p| p.mean);
     let scale = Scale::of(&figure.y.metric, means);
     let header = header(&figure.y.label, scale, figure);
     let empty = || vec![String::new(); header.len() - 1];
-    let arms = &plan.study.arms;
-    let several =
-        figure.arms.0.iter().any(|arm| arms[arm.arm].group != arms[figure.arms.0[0].arm].group);
+    let arms = &figure.arms.0;
+    let several = arms.iter().any(|of| of.arm.group != arms[0].arm.group);
     let mut rows = Vec::new();
     let mut last = None;
-    for arm in &figure.arms.0 {
-        let group = &arms[arm.arm].group;
+    for ArmResult { arm, points } in arms {
+        let group = &arm.group;
         if several && last.replace(group) != Some(group) {
             rows.push([vec![format!("{group}:")], empty()].concat());
         }
-        let cells = arm.points.iter().map(|point| cell(scale, point)).collect();
-        rows.push([vec![arms[arm.arm].label.clone()], cells].concat());
+        let cells = points.iter().map(|point| cell(scale, point)).collect();
+        rows.push([vec![arm.label.clone()], cells].concat());
         for curve in figure.paper.iter().filter(|curve| curve.arm == arm.name) {
-            let cells = arm.points.iter().map(|point| paper_cell(scale, curve, point.x)).collect();
+            let cells = points.iter().map(|point| paper_cell(scale, curve, point.x)).collect();
             rows.push([vec![format!("  {}", curve.label)], cells].concat());
         }
     }
@@ -36,13 +36,10 @@ pub fn points_table(plan: &Plan, figure: &FigureResult) -> Grid {
 
 /// Table of the paired differences between arms and the arms that they are compared with; `None` if
 /// there are none.
-pub fn differences_table(plan: &Plan, figure: &FigureResult) -> Option<(&'static str, Grid)> {
+pub fn differences_table(study: &Study, figure: &FigureResult) -> Option<(&'static str, Grid)> {
     let means = figure.differences.iter().flat_map(|d| &d.points).filter_map(|p| p.mean);
     let scale = Scale::of(&figure.y.metric, means);
-    let label = |name: &str| {
-        let arm = plan.study.arms.iter().find(|arm| arm.name == name);
-        arm.map_or(String::new(), |arm| arm.label.clone())
-    };
+    let label = |name: &str| study.arm_label(name);
     let rows: Vec<Vec<String>> = figure
         .differences
         .iter()
@@ -62,19 +59,16 @@ pub fn differences_table(plan: &Plan, figure: &FigureResult) -> Option<(&'static
 }
 
 /// Returns true if a figure compares all its measures by ratios, so that one table has them all.
-pub fn is_ratios_only(plan: &Plan, figure: usize) -> bool {
-    plan.study.figures[figure].y.iter().all(|measure| measure.compare == Comparison::Ratio)
+pub fn is_ratios_only(figure: &Figure) -> bool {
+    figure.y.iter().all(|measure| measure.compare == Comparison::Ratio)
 }
 
 /// Table of the paired ratios of a figure, with a row per point, and per pair of arms if there are
 /// several, and a column per measure; `None` if there are none.
-pub fn ratios_table(plan: &Plan, measures: &[&FigureResult]) -> Option<Grid> {
+pub fn ratios_table(study: &Study, measures: &[&FigureResult]) -> Option<Grid> {
     let first = measures.iter().find(|measure| !measure.ratios.is_empty())?;
     let pairs = &first.ratios;
-    let label = |name: &str| {
-        let arm = plan.study.arms.iter().find(|arm| arm.name == name);
-        arm.map_or("", |arm| &arm.label)
-    };
+    let label = |name: &str| study.arm_label(name);
     let of_pair = |at: usize| format!("{} ÷ {}", label(&pairs[at].arm), label(&pairs[at].against));
     let scale = Scale::ONE;
     let mut rows = Vec::new();
@@ -98,7 +92,7 @@ pub fn ratios_table(plan: &Plan, measures: &[&FigureResult]) -> Option<Grid> {
 
 /// Table of the paired ratios of all figures, with a row per figure and pair of arms, and a column per
 /// label of a measure; `None` unless two figures have ratios.
-pub fn ratios_summary(plan: &Plan, document: &Document) -> Option<Grid> {
+pub fn ratios_summary(study: &Study, document: &Document) -> Option<Grid> {
     let compared: Vec<&FigureResult> =
         document.figures.iter().filter(|figure| !figure.ratios.is_empty()).collect();
     let mut labels: Vec<&str> = Vec::new();
@@ -131,10 +125,7 @@ pub fn ratios_summary(plan: &Plan, document: &Document) -> Option<Grid> {
         let of = compared.iter().find(|of| of.figure == *figure);
         let title = of.map_or("", |of| &of.title);
         let against = of.and_then(|of| of.ratios.iter().find(|ratio| ratio.arm == *arm));
-        let label = |name: &str| {
-            let arm = plan.study.arms.iter().find(|arm| arm.name == name);
-            arm.map_or("", |arm| &arm.label)
-        };
+        let label = |name: &str| study.arm_label(name);
         let pair = against
             .map_or(String::new(), |of| format!("{} ÷ {}", label(&of.arm), label(&of.against)));
         [title.to_owned(), pair].into_iter().chain(cells).collect()
@@ -174,13 +165,13 @@ fn paper_cell(scale: Scale, curve: &CurveResult, x: Option<f64>) -> String {
 }
 
 /// Note on the transfers that did not complete.
-pub fn incomplete_note(plan: &Plan, figure: &FigureResult) -> Option<String> {
+pub fn incomplete_note(figure: &FigureResult) -> Option<String> {
     let points = figure.arms.0.iter().flat_map(|arm| arm.points.iter().map(move |p| (arm, p)));
     let late: Vec<String> = points
         .filter(|(_, point)| point.incomplete > 0)
         .map(|(arm, point)| {
             let at = point.x.map_or(String::new(), |x| format!(" at {}", point_label(figure, x)));
-            let label = &plan.study.arms[arm.arm].label;
+            let label = &arm.arm.label;
             format!("{} of {} of {label}{at}", point.incomplete, point.n)
         })
         .collect();

@@ -9,9 +9,11 @@ use super::draw::{ArmStyle, arm_style, group_title};
 use crate::page::figure::{Figure, axis, escaped, layout, rounded};
 use crate::text::{Scale, capitalized};
 use driftway_experiment::study::check::axis_position;
-use driftway_experiment::study::format::{TraceAxis, TracePlot, TraceView};
-use driftway_experiment::study::plan::Plan;
-use driftway_experiment::study::select::{Selection, TracedRun};
+use driftway_experiment::study::format::{
+    Arm, Figure as StudyFigure, Study, TraceAxis, TracePlot, TraceView,
+};
+use driftway_experiment::study::results::Results;
+use driftway_experiment::study::select::TracedRun;
 
 /// Largest number of segments drawn per arm; of more, every n-th is drawn.
 const MAX_SEGMENTS: usize = 10_000;
@@ -20,10 +22,8 @@ const MAX_SEGMENTS: usize = 10_000;
 const MAX_MARKERS: usize = 3_000;
 
 /// File name of a trace.
-pub fn file_name(plan: &Plan, traced: &TracedRun) -> String {
-    let arm = plan.figures[traced.figure].arms[traced.arm];
-    let figure = file_name_part(&plan.study.figures[traced.figure].id);
-    let arm = file_name_part(&plan.study.arms[arm].name);
+pub fn file_name(traced: &TracedRun) -> String {
+    let (figure, arm) = (file_name_part(&traced.figure), file_name_part(&traced.arm.name));
     format!("trace-figure-{figure}-{arm}-seed-{}.csv", traced.seed)
 }
 
@@ -33,22 +33,12 @@ fn file_name_part(name: &str) -> String {
 }
 
 /// Trace plots of the figure with this index.
-pub fn figures(
-    plan: &Plan,
-    selection: &Selection,
-    traces: &[FlowTrace],
-    number: usize,
-) -> Vec<Figure> {
-    let Some(trace) = &plan.study.figures[number].trace else { return Vec::new() };
-    let arms: Vec<(usize, &FlowTrace)> = selection
-        .traces
-        .iter()
-        .zip(traces)
-        .filter(|(traced, _)| traced.figure == number)
-        .map(|(traced, trace)| (plan.figures[number].arms[traced.arm], trace))
-        .collect();
-    let seed = trace.seed.unwrap_or(plan.study.first_seed);
-    trace.draw.iter().map(|&draw| figure(plan, trace, seed, draw, &arms)).collect()
+pub fn figures(study: &Study, results: &Results, about: &StudyFigure) -> Vec<Figure> {
+    let Some(trace) = &about.trace else { return Vec::new() };
+    let of_figure = results.traces.iter().filter(|(traced, _)| traced.figure == about.id);
+    let traces: Vec<_> = of_figure.collect();
+    let seed = trace.seed.unwrap_or(study.first_seed);
+    trace.draw.iter().map(|&draw| figure(study, trace, seed, draw, &traces)).collect()
 }
 
 /// A segment and its x: the time when it was sent, or its number among the transmissions.
@@ -76,13 +66,13 @@ const fn description(draw: TracePlot) -> (&'static str, &'static str, &'static s
 
 /// One plot of all arms of a figure.
 fn figure(
-    plan: &Plan,
+    study: &Study,
     trace: &TraceView,
     seed: u64,
     draw: TracePlot,
-    arms: &[(usize, &FlowTrace)],
+    traces: &[&(TracedRun, FlowTrace)],
 ) -> Figure {
-    let windows: Vec<_> = arms.iter().map(|(_, flow)| shown_segments(trace, flow)).collect();
+    let windows: Vec<_> = traces.iter().map(|(_, flow)| shown_segments(trace, flow)).collect();
     let (label, metric, explanation) = description(draw);
     let read = |segment: &SentSegment| match draw {
         TracePlot::Sequence => Some(segment.offset as f64),
@@ -95,11 +85,10 @@ fn figure(
     let place = |(x, s): &PlacedSegment<'_>| Some((rounded(*x, span), read(s)? * scale.factor));
     let mut plot = Plot::new();
     let mut notes = Vec::new();
-    for (sent, (arm, flow)) in windows.iter().zip(arms) {
-        let label = plan.study.arms[*arm].label.as_str();
+    for (sent, (TracedRun { arm, .. }, flow)) in windows.iter().zip(traces) {
         let step = sent.len().div_ceil(MAX_SEGMENTS).max(1);
         if step > 1 {
-            notes.push(format!("{label}: one in {step} segments is drawn."));
+            notes.push(format!("{}: one in {step} segments is drawn.", arm.label));
         }
         let points: Vec<_> = sent.iter().step_by(step).filter_map(place).collect();
         let (mode, shape) = match draw {
@@ -108,9 +97,9 @@ fn figure(
             TracePlot::Cwnd | TracePlot::Rto => (Mode::LinesMarkers, LineShape::Hv),
         };
         let timeouts: Vec<_> = shown_timeouts(trace, flow).iter().filter_map(place).collect();
-        add_arm(&mut plot, plan, *arm, points, (mode, shape));
+        add_arm(&mut plot, study, arm, points, (mode, shape));
         if !timeouts.is_empty() {
-            add_timeouts(&mut plot, plan, *arm, timeouts);
+            add_timeouts(&mut plot, study, arm, timeouts);
         }
     }
     let (x_label, unit) = match trace.against {
@@ -129,34 +118,34 @@ fn figure(
 
 fn add_arm(
     plot: &mut Plot,
-    plan: &Plan,
-    arm: usize,
+    study: &Study,
+    arm: &Arm,
     points: Vec<(f64, f64)>,
     (mode, shape): (Mode, LineShape),
 ) {
-    let ArmStyle { colour, symbol, .. } = arm_style(plan, arm);
+    let ArmStyle { colour, symbol, .. } = arm_style(study, arm);
     let (x, y) = points.into_iter().unzip();
     plot.add_trace(
         Scatter::new(x, y)
             .mode(mode)
-            .name(escaped(&plan.study.arms[arm].label))
-            .legend_group(plan.study.arms[arm].group.as_str())
-            .legend_group_title(group_title(plan, arm))
+            .name(escaped(&arm.label))
+            .legend_group(&*arm.group)
+            .legend_group_title(group_title(arm))
             .line(Line::new().color(colour.clone()).width(1.2).shape(shape))
             .marker(Marker::new().color(colour).symbol(symbol).size(4)),
     );
 }
 
-fn add_timeouts(plot: &mut Plot, plan: &Plan, arm: usize, points: Vec<(f64, f64)>) {
-    let ArmStyle { colour, .. } = arm_style(plan, arm);
+fn add_timeouts(plot: &mut Plot, study: &Study, arm: &Arm, points: Vec<(f64, f64)>) {
+    let ArmStyle { colour, .. } = arm_style(study, arm);
     let line = Line::new().color(colour.clone()).width(2.0);
     let marker = Marker::new().symbol(MarkerSymbol::XThin).size(12).color(colour).line(line);
     let (x, y) = points.into_iter().unzip();
     plot.add_trace(
         Scatter::new(x, y)
             .mode(Mode::Markers)
-            .name(format!("{}: timeouts", escaped(&plan.study.arms[arm].label)))
-            .legend_group(plan.study.arms[arm].group.as_str())
+            .name(format!("{}: timeouts", escaped(&arm.label)))
+            .legend_group(&*arm.group)
             .hover_info(HoverInfo::Name)
             .marker(marker),
     );

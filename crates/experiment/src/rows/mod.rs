@@ -19,7 +19,7 @@ pub use columns::{TableInfo, table_columns};
 pub use table::{Column, Table};
 
 use crate::runner::Samples;
-use crate::study::plan::Plan;
+use crate::study::plan::{Plan, PlannedArm};
 use crate::study::results::Results;
 use crate::study::select::Selection;
 use columns::{FIRST, FLOW_FIELDS, LAST, RUN, STEP, named};
@@ -35,7 +35,7 @@ pub fn tables(plan: &Plan, selection: &Selection, results: &Results) -> Vec<Tabl
     };
     let mut tables = Vec::new();
 
-    let of_run = |place: &RunIndex| &results.results[place.job][place.seed];
+    let of_run = |place: &RunIndex| &results.runs(place.job)[place.seed].result;
     let runs: Vec<&RunResult> = places.iter().map(of_run).collect();
     tables.push(Table::new("runs", [about(&places), run_columns(&runs)].concat()));
 
@@ -47,7 +47,7 @@ pub fn tables(plan: &Plan, selection: &Selection, results: &Results) -> Vec<Tabl
     tables.push(Table::new("flows", [about(&rows), flow_columns(&flows)].concat()));
 
     if let Some(Time(step)) = plan.study.step {
-        let samples = |place: &RunIndex| results.samples[place.job].get(place.seed);
+        let samples = |place: &RunIndex| results.runs(place.job)[place.seed].samples.as_ref();
         let (mut rows, mut kept) = (Vec::new(), Vec::new());
         for place in &places {
             if let Some(samples) = samples(place) {
@@ -76,8 +76,8 @@ struct RunIndex {
 fn run_indices(plan: &Plan, selection: &Selection) -> Vec<RunIndex> {
     let mut places = Vec::new();
     for (figure, planned) in plan.figures.iter().enumerate() {
-        for (row, jobs) in planned.jobs.iter().enumerate() {
-            for &x in &selection.points[figure] {
+        for (row, PlannedArm { jobs, .. }) in planned.arms.iter().enumerate() {
+            for &x in selection.points(planned) {
                 let seeds = 0..selection.seeds.len();
                 places.extend(seeds.map(|seed| RunIndex { figure, row, x, job: jobs[x], seed }));
             }
@@ -96,20 +96,20 @@ struct CommonColumns<'a> {
 impl CommonColumns<'_> {
     /// The first columns of every table.
     fn columns(&self, rows: &[RunIndex]) -> Vec<Column> {
-        let study = &self.plan.study;
+        let figure = |place: &RunIndex| &self.plan.figures[place.figure];
         let text = |read: &dyn Fn(&RunIndex) -> String| {
             Values::Text(rows.iter().map(|place| Some(read(place))).collect())
         };
-        let x = |place: &RunIndex| self.plan.figures[place.figure].points[place.x].value;
-        let seed = |place: &RunIndex| Some(self.results.results[place.job][place.seed].seed as i64);
+        let x = |place: &RunIndex| figure(place).points[place.x].value;
+        let run = |place: &RunIndex| &self.results.runs(place.job)[place.seed].result;
         debug_assert!(rows.iter().all(|place| place.seed < self.selection.seeds.len()));
         let first = [
-            text(&|place| study.figures[place.figure].id.clone()),
-            text(&|place| study.arms[self.plan.figures[place.figure].arms[place.row]].name.clone()),
+            text(&|place| figure(place).figure.id.clone()),
+            text(&|place| figure(place).arms[place.row].arm.name.clone()),
             Values::Float(rows.iter().map(x).collect()),
         ];
         let last = [
-            Values::Int(rows.iter().map(seed).collect()),
+            Values::Int(rows.iter().map(|place| Some(run(place).seed as i64)).collect()),
             text(&|place| self.plan.jobs[place.job].digest.clone()),
         ];
         let varied = self.varied.columns(rows.iter().map(|place| place.job));

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::value::StrDeserializer;
 
 use super::format::{
-    Axis, Figure, FlowSelector, Kernel, Measure, Point, Settings, Study, TraceAxis, TraceView,
+    Arm, Axis, Figure, FlowSelector, Kernel, Measure, Point, Study, TraceAxis, TraceView,
 };
 use super::number::SettingValue;
 use crate::words::{available, list};
@@ -177,12 +177,12 @@ pub fn coordinate_text(at: &Coordinate) -> String {
     }
 }
 
-/// Indices of a figure's arms, in the study's order.
+/// A figure's arms, in the study's order.
 ///
 /// # Errors
 ///
 /// An unknown name.
-pub fn figure_arms(file: &TomlFile, study: &Study, number: usize) -> Result<Vec<usize>, Error> {
+pub fn figure_arms(file: &TomlFile, study: &Study, number: usize) -> Result<Vec<Arm>, Error> {
     let figure = &study.figures[number];
     let all = figure.arms.is_empty() && figure.groups.is_empty();
     let mut wanted = vec![all; study.arms.len()];
@@ -197,38 +197,39 @@ pub fn figure_arms(file: &TomlFile, study: &Study, number: usize) -> Result<Vec<
             *wanted |= arm.group == *name;
         }
     }
-    Ok((0..wanted.len()).filter(|&arm| wanted[arm]).collect())
+    let arms = study.arms.iter().zip(wanted).filter(|(_, wanted)| *wanted);
+    Ok(arms.map(|(arm, _)| arm.clone()).collect())
 }
 
-/// The overrides at each point of an axis, and the names of those points that have one.
-pub type AxisSteps = Vec<(Coordinate, Settings, Option<String>)>;
-
-/// Points of a figure's axis, and its unit.
+/// The points of an axis, and its unit.
 ///
 /// # Errors
 ///
-/// The axis is invalid.
-pub fn axis_steps(file: &TomlFile, axis: &Axis, figure: usize) -> Result<(AxisSteps, Unit), Error> {
+/// An axis without points, a point that is not a quantity, or one of another unit.
+pub fn axis_points(
+    file: &TomlFile,
+    axis: &Axis,
+    figure: usize,
+) -> Result<(Vec<Point>, Unit), Error> {
     let (by_key, by_points) = (!axis.key.0.is_empty(), !axis.points.is_empty());
     if by_key == by_points || by_key == axis.values.is_empty() {
         let help = "an axis has either `key` and `values`, or `points`";
         let message = format!("invalid axis\n{help}");
         return Err(file.error(&keys!["figure", figure, "x"], &message));
     }
-    let steps: AxisSteps = if by_key {
-        let set = |x: &Coordinate| {
-            let value = SettingValue(coordinate_text(x));
-            axis.key.0.iter().map(move |key| (key.clone(), value.clone())).collect()
-        };
-        axis.values.iter().map(|x| (x.clone(), set(x), None)).collect()
-    } else {
-        let step = |point: &Point| (point.at.clone(), point.set.clone(), point.name.clone());
-        axis.points.iter().map(step).collect()
+    let of_keys = |x: &Coordinate| {
+        let value = SettingValue(coordinate_text(x));
+        let set = axis.key.0.iter().map(|key| (key.clone(), value.clone()));
+        Point::new(x.clone(), set.collect())
+    };
+    let points: Vec<Point> = match by_key {
+        true => axis.values.iter().map(of_keys).collect(),
+        false => axis.points.clone(),
     };
     let table = if by_key { "values" } else { "points" };
     let mut unit = None;
     let mut seen = Vec::new();
-    for (number, (x, ..)) in steps.iter().enumerate() {
+    for (number, Point { at: x, .. }) in points.iter().enumerate() {
         let wrong =
             |message: &str| Err(file.error(&keys!["figure", figure, "x", table, number], message));
         let Some((value, of)) = axis_position(x) else {
@@ -243,7 +244,7 @@ pub fn axis_steps(file: &TomlFile, axis: &Axis, figure: usize) -> Result<(AxisSt
         }
         seen.push(value);
     }
-    Ok((steps, unit.unwrap_or(Unit::One)))
+    Ok((points, unit.unwrap_or(Unit::One)))
 }
 
 /// Checks a figure's measures and the paper's numbers.

@@ -4,6 +4,7 @@ use driftway_scenario::Unit;
 use driftway_sim::results::Estimate;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use super::format::{Arm, OpenQuestion};
 use super::select::RecordedVerdicts;
 use super::statement::CountedAs;
 use super::statement::format::{Bound, StatementKind, Verdict};
@@ -42,7 +43,7 @@ pub struct Document {
     /// One entry per statement, figure and reading.
     pub statements: Vec<StatementResult>,
     /// Questions that the paper leaves open.
-    pub open: Vec<OpenResult>,
+    pub open: Vec<OpenQuestion>,
     /// Cost of the runs; never compared.
     pub timing: Timing,
 }
@@ -72,9 +73,6 @@ pub struct FigureResult {
     pub paper: Vec<CurveResult>,
     /// Horizontal lines.
     pub lines: Vec<LineResult>,
-    /// Index of the figure in the file, and of its measure.
-    #[serde(skip)]
-    pub index: (usize, usize),
 }
 
 /// Independent variable.
@@ -119,10 +117,8 @@ pub struct Arms(pub Vec<ArmResult>);
 /// Results of one arm.
 #[derive(Clone, Debug)]
 pub struct ArmResult {
-    /// Index among the paper's arms.
-    pub arm: usize,
-    /// Name.
-    pub name: String,
+    /// The arm.
+    pub arm: Arm,
     /// Points.
     pub points: Vec<PointResult>,
 }
@@ -145,7 +141,7 @@ impl Serialize for Arms {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for arm in &self.0 {
-            map.serialize_entry(&arm.name, &arm.points)?;
+            map.serialize_entry(&arm.arm.name, &arm.points)?;
         }
         map.end()
     }
@@ -332,9 +328,6 @@ pub struct StatementResult {
     pub shown_by: Option<String>,
     /// Notes: parts that were not run, or results that depend on incomplete transfers.
     pub notes: Vec<String>,
-    /// Index of the figure in the file, and of its measure.
-    #[serde(skip)]
-    pub index: (usize, usize),
     /// Unit of `at`.
     #[serde(skip)]
     pub x_unit: Unit,
@@ -346,21 +339,12 @@ pub struct StatementResult {
     pub is_percent: bool,
 }
 
-/// A question that the paper leaves open.
-#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
-pub struct OpenResult {
-    /// The question.
-    pub what: String,
-    /// The values that were tried.
-    pub tried: Vec<String>,
-    /// The value that is used.
-    pub run: String,
-    /// The reason.
-    pub because: String,
-    /// True if the value was chosen by its results.
-    pub fitted: bool,
-    /// The command that shows the results of the other values.
-    pub shown_by: String,
+impl StatementResult {
+    /// True if the verdict differs from the recorded one, which capped statements do not have.
+    pub fn is_unexpected(&self) -> bool {
+        self.counted != CountedAs::Capped
+            && self.verdict.is_some_and(|found| found != self.expected)
+    }
 }
 
 /// Cost of the runs.
@@ -381,12 +365,19 @@ fn unit_symbol<S: Serializer>(unit: &Unit, serializer: S) -> Result<S::Ok, S::Er
 }
 
 impl Document {
+    /// The results of a figure, one for each measure.
+    pub fn measures<'a>(&'a self, figure: &'a str) -> impl Iterator<Item = &'a FigureResult> {
+        self.figures.iter().filter(move |of| of.figure == figure)
+    }
+
+    /// The statements about a figure.
+    pub fn about<'a>(&'a self, figure: &'a str) -> impl Iterator<Item = &'a StatementResult> {
+        self.statements.iter().filter(move |of| of.figure == figure)
+    }
+
     /// Statements whose verdict differs from the recorded one. Capped statements have no recorded
     /// verdict.
     pub fn unexpected(&self) -> Vec<&StatementResult> {
-        let differs = |s: &&StatementResult| {
-            s.counted != CountedAs::Capped && s.verdict.is_some_and(|found| found != s.expected)
-        };
-        self.statements.iter().filter(differs).collect()
+        self.statements.iter().filter(|of| of.is_unexpected()).collect()
     }
 }

@@ -6,7 +6,7 @@
 //! one of a paper. Unknown keys are errors.
 
 use driftway_scenario::{Coordinate, Size, Time};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub use super::number::{FlowSelector, OneOrMany, Settings};
 use super::reference::Reference;
@@ -96,6 +96,9 @@ impl Study {
                 ..Figure::default()
             });
         }
+        for (number, arm) in self.arms.iter_mut().enumerate() {
+            arm.number = number;
+        }
         for figure in &mut self.figures {
             if figure.scenario.is_empty() {
                 figure.scenario = self.scenario.clone().unwrap_or_default();
@@ -110,6 +113,11 @@ impl Study {
             let own = std::mem::replace(&mut figure.set, self.set.clone());
             figure.set.extend(own);
         }
+    }
+
+    /// Label of an arm; empty for an unknown name.
+    pub fn arm_label(&self, name: &str) -> &str {
+        self.arms.iter().find(|arm| arm.name == name).map_or("", |arm| &arm.label)
     }
 
     /// Returns whether there are groups of arms; otherwise there is one without a name.
@@ -212,7 +220,7 @@ pub struct Group {
 }
 
 /// A question that the paper leaves open and a run must decide, `[[open]]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an open reading")]
 pub struct OpenQuestion {
     /// The question.
@@ -223,10 +231,10 @@ pub struct OpenQuestion {
     pub run: String,
     /// The reason.
     pub because: String,
-    /// It was chosen by its results, which the report states. Default false.
+    /// True if the value was chosen by its results.
     #[serde(default)]
     pub fitted: bool,
-    /// The command whose output shows the results of the other values.
+    /// The command that shows the results of the other values.
     pub shown_by: String,
 }
 
@@ -248,6 +256,9 @@ pub struct Arm {
     pub scenario: Option<String>,
     /// The arm with which it is compared: figures show the paired difference, or ratio.
     pub against: Option<String>,
+    /// Index among the study's arms, which determines its colour.
+    #[serde(skip)]
+    pub number: usize,
 }
 
 /// A figure, `[[figure]]`: arms against an axis, at one point without an axis, or over time.
@@ -330,6 +341,13 @@ pub struct Point {
     /// formula.
     #[serde(default)]
     pub reference: Settings,
+}
+
+impl Point {
+    /// A point with these overrides, without a name.
+    pub const fn new(at: Coordinate, set: Settings) -> Self {
+        Self { at, name: None, set, reference: Settings::new() }
+    }
 }
 
 /// A measure of `y`: `[{ metric = "completion_s", label = "transfer time" }]`.

@@ -2,16 +2,16 @@
 
 use super::check::axis_position;
 use super::document::{
-    ArmResult, Arms, CurveResult, DifferenceResult, Document, FigureResult, LineResult, OpenResult,
+    ArmResult, Arms, CurveResult, DifferenceResult, Document, FigureResult, LineResult,
     PointResult, RatioResult, ReadingResult, StatementResult, Timing, XAxis, YAxis,
     count_statements,
 };
-use super::format::{Comparison, Measure};
-use super::measure::{self, Sample, mean, read_sample};
-use super::plan::Plan;
+use super::format::{Comparison, Measure, PaperCurve};
+use super::measure::{self, Measurement, Sample, mean, read_sample};
+use super::plan::{Plan, PlannedArm, PlannedFigure};
 use super::results::Results;
 use super::select::{RecordedVerdicts, Selection};
-use super::statement::format::{Peak, Verdict};
+use super::statement::format::{Peak, Statement, Verdict};
 use super::statement::{Case, Cell, PlannedStatement};
 use super::verdict::{Claim, distance, verdict};
 use crate::units::metric_unit;
@@ -29,26 +29,20 @@ pub struct StudyOutcome<'a> {
 impl StudyOutcome<'_> {
     /// The samples of a cell, one per seed.
     pub fn samples(&self, cell: Cell) -> Vec<Sample> {
-        let job = self.plan.figures[cell.figure].jobs[cell.arm][cell.x];
+        let planned = &self.plan.figures[cell.figure];
+        let job = planned.arms[cell.arm].jobs[cell.x];
         let scenario = &self.plan.jobs[job].scenario;
-        let measure = &self.plan.study.figures[cell.figure].y[cell.measure];
-        let runs = self.results.results[job].iter();
-        runs.map(|run| read_sample(measure, scenario, run)).collect()
+        let measure = &planned.figure.y[cell.measure];
+        let runs = self.results.runs(job).iter();
+        runs.map(|run| read_sample(measure, scenario, &run.result)).collect()
     }
 
     /// The document with all results and `timing`.
     pub fn document(&self, timing: Timing) -> Document {
         let study = &self.plan.study;
-        let figures = study.figures.iter().enumerate().filter(|(f, _)| self.is_run(*f));
-        let measures = figures.flat_map(|(f, figure)| (0..figure.y.len()).map(move |y| (f, y)));
-        let open = study.open.iter().map(|open| OpenResult {
-            what: open.what.clone(),
-            tried: open.tried.clone(),
-            run: open.run.clone(),
-            because: open.because.clone(),
-            fitted: open.fitted,
-            shown_by: open.shown_by.clone(),
-        });
+        let figures = self.plan.figures.iter().enumerate();
+        let run = figures.filter(|(_, planned)| !self.selection.points(planned).is_empty());
+        let measures = run.flat_map(|(f, of)| (0..of.figure.y.len()).map(move |y| (f, y)));
         let readings = study.readings.iter().map(|reading| ReadingResult {
             name: reading.name.clone(),
             label: reading.label.clone(),
@@ -68,38 +62,38 @@ impl StudyOutcome<'_> {
             counts: count_statements(&readings, &statements),
             readings,
             statements,
-            open: open.collect(),
+            open: study.open.clone(),
             timing,
         }
     }
 
-    fn is_run(&self, figure: usize) -> bool {
-        !self.selection.points[figure].is_empty()
-    }
-
     fn figure(&self, number: usize, y: usize) -> FigureResult {
-        let figure = &self.plan.study.figures[number];
         let planned = &self.plan.figures[number];
-        let Measure { metric, label, .. } = &figure.y[y];
-        let this = |of: &Option<String>| match of {
-            Some(of) => of == metric,
-            None => y == 0,
-        };
-        let points = &self.selection.points[number];
-        let arms = planned.arms.iter().enumerate().map(|(row, &arm)| {
+        let figure = &planned.figure;
+        let Measure { metric, label, compare, .. } = &figure.y[y];
+        let this = |of: &Option<String>| of.as_ref().map_or(y == 0, |of| of == metric);
+        let points = self.selection.points(planned);
+        let arms = planned.arms.iter().enumerate().map(|(row, PlannedArm { arm, .. })| {
             let point = |&x: &usize| {
                 let samples = self.samples(Cell { figure: number, measure: y, arm: row, x });
-                let late = samples.iter().filter(|sample| sample.is_censored).count();
-                point_result(planned.points[x].value, mean(&samples), late)
+                point_result(planned.points[x].value, mean(&samples), censored(&samples))
             };
-            ArmResult {
-                arm,
-                name: self.plan.study.arms[arm].name.clone(),
-                points: points.iter().map(point).collect(),
-            }
+            ArmResult { arm: arm.clone(), points: points.iter().map(point).collect() }
         });
-        let curves = figure.paper.iter().filter(|curve| this(&curve.metric));
+        let curve = |curve: &PaperCurve| CurveResult {
+            label: curve.label.clone(),
+            arm: curve.arm.clone(),
+            points: curve
+                .points
+                .iter()
+                .filter_map(|(x, y)| Some((axis_position(x)?.0, *y)))
+                .collect(),
+        };
         let lines = figure.line.iter().filter(|line| this(&line.metric));
+        let compared = |by: Comparison| {
+            let compared = (*compare == by).then(|| self.comparisons(number, y, by));
+            compared.into_iter().flatten()
+        };
         FigureResult {
             figure: figure.id.clone(),
             title: figure.title.clone(),
@@ -120,89 +114,70 @@ impl StudyOutcome<'_> {
                 unit: metric_unit(metric).symbol(),
             },
             arms: Arms(arms.collect()),
-            differences: self.differences(number, y),
-            ratios: self.ratios(number, y),
-            paper: curves
-                .map(|curve| CurveResult {
-                    label: curve.label.clone(),
-                    arm: curve.arm.clone(),
-                    points: curve
-                        .points
-                        .iter()
-                        .filter_map(|(x, y)| Some((axis_position(x)?.0, *y)))
-                        .collect(),
-                })
+            differences: compared(Comparison::Difference)
+                .map(|(arm, against, points)| DifferenceResult { arm, against, points })
                 .collect(),
+            ratios: compared(Comparison::Ratio)
+                .map(|(arm, against, points)| RatioResult { arm, against, points })
+                .collect(),
+            paper: figure.paper.iter().filter(|of| this(&of.metric)).map(curve).collect(),
             lines: lines
                 .map(|line| LineResult { label: line.label.clone(), value: line.value })
                 .collect(),
-            index: (number, y),
         }
     }
 
-    /// Each arm minus the one with which it is compared, if the figure has both.
-    fn differences(&self, number: usize, y: usize) -> Vec<DifferenceResult> {
-        let compared = self.comparisons(number, y, Comparison::Difference).into_iter();
-        compared.map(|(arm, against, points)| DifferenceResult { arm, against, points }).collect()
-    }
-
-    /// Each arm divided by the one with which it is compared, if the figure has both.
-    fn ratios(&self, number: usize, y: usize) -> Vec<RatioResult> {
-        let compared = self.comparisons(number, y, Comparison::Ratio).into_iter();
-        compared.map(|(arm, against, points)| RatioResult { arm, against, points }).collect()
-    }
-
-    /// The names of arms that are compared, and the results; none if the measure is compared in
-    /// another way.
-    fn comparisons(
+    /// The names of the arms of a figure that are compared, and the results.
+    pub fn comparisons(
         &self,
-        number: usize,
-        y: usize,
+        figure: usize,
+        measure: usize,
         by: Comparison,
     ) -> Vec<(String, String, Vec<PointResult>)> {
-        if self.plan.study.figures[number].y[y].compare != by {
-            return Vec::new();
-        }
-        let (planned, arms) = (&self.plan.figures[number], &self.plan.study.arms);
-        let pairs = planned.arms.iter().enumerate().filter_map(|(row, &arm)| {
-            let name = arms[arm].against.as_ref()?;
-            let other = planned.arms.iter().position(|&arm| arms[arm].name == *name)?;
-            Some((row, other, &arms[arm].name, name))
-        });
-        pairs
-            .map(|(row, other, arm, against)| {
-                let point = |&x: &usize| {
-                    let read = |arm| self.samples(Cell { figure: number, measure: y, arm, x });
-                    let (of, with) = (read(row), read(other));
-                    let late = of.iter().zip(&with).filter(|(a, b)| a.is_censored || b.is_censored);
-                    let late = late.count();
-                    let measured = match by {
-                        Comparison::Difference => measure::difference(&[of], &[with]),
-                        Comparison::Ratio => measure::ratio(&of, &with),
-                    };
-                    point_result(planned.points[x].value, measured, late)
+        let planned = &self.plan.figures[figure];
+        let compare = |row: usize| {
+            let other = planned.against(row)?;
+            let point = |&x: &usize| {
+                let read = |arm| self.samples(Cell { figure, measure, arm, x });
+                let (of, with) = (read(row), read(other));
+                let late = of.iter().zip(&with).filter(|(a, b)| a.is_censored || b.is_censored);
+                let late = late.count();
+                let measured = match by {
+                    Comparison::Difference => measure::difference(&[of], &[with]),
+                    Comparison::Ratio => measure::ratio(&of, &with),
                 };
-                let points = self.selection.points[number].iter().map(point).collect();
-                (arm.clone(), against.clone(), points)
-            })
-            .collect()
+                point_result(planned.points[x].value, measured, late)
+            };
+            let points = self.selection.points(planned).iter().map(point).collect();
+            let [arm, against] = [row, other].map(|row| planned.arms[row].arm.name.clone());
+            Some((arm, against, points))
+        };
+        (0..planned.arms.len()).filter_map(compare).collect()
     }
 
+    /// The verdict on a statement: that of its worst case.
     fn statement(&self, planned: &PlannedStatement) -> StatementResult {
-        let study = &self.plan.study;
-        let statement = &study.statements[planned.statement];
-        let (figure, y) = (planned.figure, planned.measure);
-        let said = Claim::from_statement(statement);
-        let metric = &study.figures[figure].y[y].metric;
-        let mut result = StatementResult {
+        let mut result = self.not_run(planned);
+        match self.cases_run(planned) {
+            Ok(cases) => self.judge(planned, &cases, &mut result),
+            Err(why) => result.notes.push(why),
+        }
+        result
+    }
+
+    /// The result of a statement of which no case was run.
+    fn not_run(&self, planned: &PlannedStatement) -> StatementResult {
+        let PlannedFigure { figure, unit, .. } = &self.plan.figures[planned.figure];
+        let statement = &planned.statement;
+        StatementResult {
             id: planned.id.clone(),
-            figure: study.figures[figure].id.clone(),
-            reading: planned.reading.map(|reading| study.readings[reading].name.clone()),
+            figure: figure.id.clone(),
+            reading: planned.reading.clone(),
             says: statement.says.clone(),
             kind: planned.kind,
             counted: planned.counted,
             capped: statement.capped.clone(),
-            metric: metric.clone(),
+            metric: figure.y[planned.measure].metric.clone(),
             number: statement.number.map(|number| [number.low, number.high]),
             bound: statement.bound,
             band: statement.band,
@@ -215,85 +190,61 @@ impl StudyOutcome<'_> {
             because: None,
             shown_by: None,
             notes: Vec::new(),
-            index: (figure, y),
-            x_unit: self.plan.figures[figure].unit,
+            x_unit: *unit,
             is_ratio: statement.ratio.is_some()
                 || statement.growth.as_ref().is_some_and(|growth| growth.relative)
                 || statement.trend.as_ref().is_some_and(|trend| trend.over.is_some()),
             is_percent: statement.number.is_some_and(|number| number.is_percent()),
-        };
-        let points = &self.selection.points[figure];
-        if points.is_empty() {
-            result.notes.push(format!("figure {} was not run", result.figure));
-            return result;
         }
-        let run = |cell: &Cell| self.selection.points[cell.figure].contains(&cell.x);
-        let is_run = |case: &&Case| case.quantity.cells().iter().all(run);
+    }
+
+    /// The cases of a statement of which all cells were run, or why there are none.
+    fn cases_run<'p>(&self, planned: &'p PlannedStatement) -> Result<Vec<&'p Case>, String> {
+        let figure = |cell: &Cell| &self.plan.figures[cell.figure];
+        let points = |cell: &Cell| self.selection.points(figure(cell));
+        let own = &self.plan.figures[planned.figure];
+        if self.selection.points(own).is_empty() {
+            return Err(format!("figure {} was not run", own.figure.id));
+        }
+        let is_run =
+            |case: &&Case| case.quantity.cells().iter().all(|cell| points(cell).contains(&cell.x));
         let cases: Vec<_> = planned.cases.iter().filter(is_run).collect();
-        if cases.is_empty() {
-            let other = |cell: &Cell| {
-                let is_run = !self.selection.points[cell.figure].is_empty();
-                (!is_run).then(|| study.figures[cell.figure].id.as_str())
-            };
-            let cells = planned.cases.iter().flat_map(|case| case.quantity.cells());
-            result.notes.push(match cells.collect::<Vec<_>>().iter().find_map(other) {
-                Some(other) => format!("figure {other}, with which it is compared, was not run"),
-                None => "its point was not run".to_owned(),
-            });
-            return result;
+        if !cases.is_empty() {
+            return Ok(cases);
         }
+        let mut cells = planned.cases.iter().flat_map(|case| case.quantity.cells());
+        Err(match cells.find(|cell| points(cell).is_empty()).as_ref().map(figure) {
+            Some(PlannedFigure { figure, .. }) => {
+                format!("figure {}, with which it is compared, was not run", figure.id)
+            }
+            None => "its point was not run".to_owned(),
+        })
+    }
+
+    /// Adds the verdict on the worst of these cases.
+    fn judge(&self, planned: &PlannedStatement, cases: &[&Case], result: &mut StatementResult) {
         if cases.len() < planned.cases.len() {
             let (some, all) = (cases.len(), planned.cases.len());
             result.notes.push(format!("at {some} of its {all} points"));
         }
-        let read = |cell| self.samples(cell);
-        let mut measured: Vec<_> = cases
-            .iter()
-            .map(|case| {
-                let measured = measure::measure(&case.quantity, read);
-                let verdict = measured.as_ref().map(|m| verdict(&said, m));
-                (case, measured, verdict)
-            })
-            .collect();
-        if let Some(peak) = statement.ratio.as_ref().and_then(|ratio| ratio.peak) {
-            let mean =
-                |of: &Option<measure::Measurement>| of.as_ref().map(|measured| measured.mean);
-            let means = measured.iter().filter_map(|(_, measured, _)| mean(measured));
-            let end = match peak {
-                Peak::Highest => means.fold(f64::NEG_INFINITY, f64::max),
-                Peak::Lowest => means.fold(f64::INFINITY, f64::min),
-            };
-            measured.retain(|(_, measured, _)| mean(measured).is_none_or(|mean| mean == end));
-        }
-        // Unmeasurable cases come first, then disagreements, then those closest to one.
-        let worst = measured.iter().max_by(|(_, a, va), (_, b, vb)| {
-            let rank = |verdict: &Option<Option<Verdict>>| match verdict {
-                None => 3,
-                Some(None) => 2,
-                Some(Some(Verdict::Differs)) => 1,
-                Some(Some(Verdict::Agrees)) => 0,
-            };
-            let strain = |m: &Option<_>| m.as_ref().map_or(0.0, |m| distance(&said, m));
-            rank(va).cmp(&rank(vb)).then(strain(a).total_cmp(&strain(b)))
-        });
-        let Some((case, Some(worst), found)) = worst else {
+        let Some((case, worst, found)) = self.worst_case(&planned.statement, cases) else {
             result.verdict = Some(Verdict::Differs);
-            result.notes.push(format!("no run has a {metric}"));
-            return result;
+            result.notes.push(format!("no run has a {}", result.metric));
+            return;
         };
-        let axis = &self.plan.figures[figure].points;
-        result.at = case.x.and_then(|x| axis[x].value);
+        let seeds = self.selection.seeds.len();
+        result.at = case.x.and_then(|x| self.plan.figures[planned.figure].points[x].value);
         result.measured = Some(worst.mean);
         result.ci90 = worst.ci90;
         result.n = worst.n;
-        result.verdict = found.flatten();
-        if result.verdict.is_none() {
+        result.verdict = found;
+        if found.is_none() {
             // With several runs of which only one has a value, this is a result.
-            result.verdict = (self.selection.seeds.len() > 1).then_some(Verdict::Differs);
+            result.verdict = (seeds > 1).then_some(Verdict::Differs);
             result.notes.push("one run has no interval".to_owned());
         }
         if worst.missing > 0 {
-            let seeds = self.selection.seeds.len();
+            let metric = &result.metric;
             result.notes.push(format!("{} of {seeds} runs have no {metric}", worst.missing));
         }
         let open = match (worst.censoring.above, worst.censoring.below) {
@@ -306,14 +257,45 @@ impl StudyOutcome<'_> {
             result.notes.push(self.incomplete_note(&case.quantity.cells()) + ": " + open);
         }
         if result.verdict == Some(Verdict::Differs)
-            && let Some(differs) = planned.differs.map(|number| &statement.differs[number])
+            && let Some(differs) = &planned.differs
         {
             // One cause may apply to several figures.
-            let of_figure = |text: &str| text.replace("{figure}", &result.figure);
-            let (because, command) = (of_figure(&differs.because), of_figure(&differs.shown_by));
-            (result.because, result.shown_by) = (Some(because), Some(command));
+            let of_figure = |text: &str| Some(text.replace("{figure}", &result.figure));
+            (result.because, result.shown_by) =
+                (of_figure(&differs.because), of_figure(&differs.shown_by));
         }
-        result
+    }
+
+    /// The worst of these cases, its measurement and its verdict; `None` if one has no measurement.
+    fn worst_case<'p>(
+        &self,
+        statement: &Statement,
+        cases: &[&'p Case],
+    ) -> Option<(&'p Case, Measurement, Option<Verdict>)> {
+        let said = Claim::from_statement(statement);
+        let measured = cases.iter().map(|case| {
+            let measured = measure::measure(&case.quantity, |cell| self.samples(cell))?;
+            Some((*case, measured, verdict(&said, &measured)))
+        });
+        let measured: Vec<_> = measured.collect::<Option<_>>()?;
+        let means = measured.iter().map(|(_, measured, _)| measured.mean);
+        let peak = match statement.ratio.as_ref().and_then(|ratio| ratio.peak) {
+            Some(Peak::Highest) => means.reduce(f64::max),
+            Some(Peak::Lowest) => means.reduce(f64::min),
+            None => None,
+        };
+        let is_claimed = |measured: &Measurement| peak.is_none_or(|peak| measured.mean == peak);
+        let claimed = measured.into_iter().filter(|(_, measured, _)| is_claimed(measured));
+        let rank = |verdict: Option<Verdict>| match verdict {
+            None => 2,
+            Some(Verdict::Differs) => 1,
+            Some(Verdict::Agrees) => 0,
+        };
+        // Cases without interval come first, then disagreements, then those closest to one.
+        claimed.max_by(|(_, a, of_a), (_, b, of_b)| {
+            let by_distance = || distance(&said, a).total_cmp(&distance(&said, b));
+            rank(*of_a).cmp(&rank(*of_b)).then_with(by_distance)
+        })
     }
 
     /// The verdict recorded for these runs.
@@ -333,9 +315,8 @@ impl StudyOutcome<'_> {
             .iter()
             .filter_map(|&cell| {
                 let samples = self.samples(cell);
-                let late = samples.iter().filter(|sample| sample.is_censored).count();
-                let arm = self.plan.figures[cell.figure].arms[cell.arm];
-                let name = &self.plan.study.arms[arm].name;
+                let late = censored(&samples);
+                let name = &self.plan.figures[cell.figure].arms[cell.arm].arm.name;
                 (late > 0).then(|| format!("{late} of {seeds} transfers of {name}"))
             })
             .collect();
@@ -343,10 +324,15 @@ impl StudyOutcome<'_> {
     }
 }
 
+/// Number of samples that are bounds, because a transfer did not complete.
+pub fn censored(samples: &[Sample]) -> usize {
+    samples.iter().filter(|sample| sample.is_censored).count()
+}
+
 /// A point of an arm, or of a difference.
 pub fn point_result(
     x: Option<f64>,
-    measured: Option<measure::Measurement>,
+    measured: Option<Measurement>,
     incomplete: usize,
 ) -> PointResult {
     PointResult {

@@ -7,8 +7,8 @@ use driftway_scenario::{Adhoc, Coordinate, Error as Wrong, Mobility, Scenario, T
 
 use super::check::{self, keys};
 use super::files::Source;
-use super::format::{Figure, Settings, Study};
-pub use super::planned_figure::{AxisPoint, PlannedFigure};
+use super::format::{Arm, Figure, Point, Settings, Study};
+pub use super::planned_figure::{AxisPoint, PlannedArm, PlannedFigure};
 use super::reference_check;
 use super::statement::{self, PlannedStatement};
 use crate::error::Error;
@@ -100,39 +100,41 @@ impl Planner<'_> {
         let (file, study) = (self.file, self.study);
         let figure = &study.figures[number];
         let arms = check::figure_arms(file, study, number)?;
-        let (steps, unit) = match &figure.x {
-            Some(axis) => check::axis_steps(file, axis, number)?,
-            None => (vec![(Coordinate::Number(0.0), Settings::new(), None)], Unit::One),
+        let (points, unit) = match &figure.x {
+            Some(axis) => check::axis_points(file, axis, number)?,
+            None => (vec![Point::new(Coordinate::Number(0.0), Settings::new())], Unit::One),
         };
         reference_check::check(file, figure, number, arms.len())?;
-        let names: Vec<&str> = arms.iter().map(|&arm| study.arms[arm].name.as_str()).collect();
+        let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
         check::check_measures(file, figure, number, &names, unit)?;
         if let Some(trace) = &figure.trace {
             check::check_trace(file, figure, trace, number)?;
         }
-        let mut jobs = Vec::with_capacity(arms.len());
-        for &arm in &arms {
-            let row = steps.iter().enumerate().map(|(at, step)| self.job(number, arm, at, &step.1));
-            jobs.push(row.collect::<Result<Vec<_>, _>>()?);
-        }
+        let with_jobs = |arm: Arm| {
+            let points = points.iter().enumerate();
+            let jobs = points.map(|(at, point)| self.job(number, &arm, at, &point.set));
+            Ok(PlannedArm { jobs: jobs.collect::<Result<_, Error>>()?, arm })
+        };
+        let arms = arms.into_iter().map(with_jobs).collect::<Result<_, Error>>()?;
         let on_axis = figure.x.is_some();
-        let xs = steps.iter().map(|(x, _, name)| AxisPoint {
-            value: check::axis_position(x).map(|(value, _)| value).filter(|_| on_axis),
-            text: if on_axis { check::coordinate_text(x) } else { String::new() },
+        let points = points.iter().map(|Point { at, name, reference, .. }| AxisPoint {
+            value: check::axis_position(at).map(|(value, _)| value).filter(|_| on_axis),
+            text: if on_axis { check::coordinate_text(at) } else { String::new() },
             name: name.clone(),
+            reference: reference.clone(),
         });
-        Ok(PlannedFigure { arms, points: xs.collect(), unit, jobs })
+        Ok(PlannedFigure { figure: figure.clone(), arms, points: points.collect(), unit })
     }
 
     /// The job of one arm at one point; jobs with the same scenario are shared.
     fn job(
         &mut self,
         figure: usize,
-        arm: usize,
+        of_arm: &Arm,
         step: usize,
         of_axis: &Settings,
     ) -> Result<usize, Error> {
-        let (of_figure, of_arm) = (&self.study.figures[figure], &self.study.arms[arm]);
+        let of_figure = &self.study.figures[figure];
         let name = of_arm.scenario.as_ref().unwrap_or(&of_figure.scenario);
         let set: Vec<(String, String)> = [&of_figure.set, &of_arm.set, of_axis]
             .into_iter()
@@ -143,12 +145,12 @@ impl Planner<'_> {
         let text = match self.texts.get(name) {
             Some(text) => text,
             None => {
-                let text = self.read(figure, arm, name)?;
+                let text = self.read(figure, of_arm, name)?;
                 self.texts.entry(name.clone()).or_insert(text)
             }
         };
         let scenario = Scenario::parse(&place, text, &set).map_err(|error| {
-            let error = self.relocate(&error, figure, arm, step);
+            let error = self.relocate(&error, figure, of_arm, step);
             let of = format!("figure {}, arm {}", of_figure.id, of_arm.name);
             Error::File { error: Box::new(error), context: Some(of) }
         })?;
@@ -167,9 +169,9 @@ impl Planner<'_> {
     }
 
     /// Reads a scenario file.
-    fn read(&self, figure: usize, arm: usize, name: &str) -> Result<String, Error> {
-        let keys = match &self.study.arms[arm].scenario {
-            Some(_) => keys!["arm", arm, "scenario"],
+    fn read(&self, figure: usize, arm: &Arm, name: &str) -> Result<String, Error> {
+        let keys = match &arm.scenario {
+            Some(_) => keys!["arm", arm.number, "scenario"],
             None => keys!["figure", figure, "scenario"],
         };
         if name.contains(std::path::is_separator) || name == ".." {
@@ -183,7 +185,7 @@ impl Planner<'_> {
 
     /// Relocates an error in an override to the paper's file, at the override that takes
     /// precedence.
-    fn relocate(&self, error: &Wrong, figure: usize, arm: usize, step: usize) -> Wrong {
+    fn relocate(&self, error: &Wrong, figure: usize, arm: &Arm, step: usize) -> Wrong {
         let Some(key) = error.location().strip_prefix("--set ") else { return error.clone() };
         if self.source.is_from_text() {
             return error.clone();
@@ -201,8 +203,8 @@ impl Planner<'_> {
             .is_some_and(|point| point.set.contains_key(key))
         {
             self.file.error(&keys!["figure", figure, "x", "points", step, "set", key], &message)
-        } else if self.study.arms[arm].set.contains_key(key) {
-            self.file.error(&keys!["arm", arm, "set", key], &message)
+        } else if arm.set.contains_key(key) {
+            self.file.error(&keys!["arm", arm.number, "set", key], &message)
         } else {
             self.file.error(&keys!["figure", figure, "set", key], &message)
         }

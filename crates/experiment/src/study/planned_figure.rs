@@ -2,20 +2,50 @@
 
 use driftway_scenario::Unit;
 
+use super::format::{Arm, Figure, Settings};
+
 /// A figure with all names resolved.
 #[derive(Clone, Debug)]
 pub struct PlannedFigure {
-    /// Indices of its arms in the study.
-    pub arms: Vec<usize>,
+    /// The figure as the study describes it.
+    pub figure: Figure,
+    /// Its arms.
+    pub arms: Vec<PlannedArm>,
     /// The points of its axis; one without a position if there is no axis.
     pub points: Vec<AxisPoint>,
     /// Unit of the axis.
     pub unit: Unit,
-    /// Index of the job, by arm and point.
-    pub jobs: Vec<Vec<usize>>,
+}
+
+/// An arm of a figure.
+#[derive(Clone, Debug)]
+pub struct PlannedArm {
+    /// The arm as the study describes it.
+    pub arm: Arm,
+    /// Its job at each point of the axis, an index of the plan's jobs.
+    pub jobs: Vec<usize>,
 }
 
 impl PlannedFigure {
+    /// All its points, or the ends of its axis.
+    pub fn some_points(&self, ends: bool) -> Vec<usize> {
+        match self.points.len() {
+            all if ends && all > 2 => vec![0, all - 1],
+            all => (0..all).collect(),
+        }
+    }
+
+    /// Names of its arms.
+    pub fn arm_names(&self) -> Vec<&str> {
+        self.arms.iter().map(|of| of.arm.name.as_str()).collect()
+    }
+
+    /// Index of the arm with which an arm is compared, if the figure has that one.
+    pub fn against(&self, row: usize) -> Option<usize> {
+        let name = self.arms[row].arm.against.as_ref()?;
+        self.arms.iter().position(|of| of.arm.name == *name)
+    }
+
     /// Index of the point at `value`, in base units.
     pub fn point_at(&self, value: f64) -> Option<usize> {
         let here = |x: &Option<f64>| x.is_some_and(|x| (x - value).abs() <= 1e-9 * value.abs());
@@ -32,6 +62,8 @@ pub struct AxisPoint {
     pub text: String,
     /// Name, if it has one.
     pub name: Option<String>,
+    /// Settings of a reference at this point.
+    pub reference: Settings,
 }
 
 impl AxisPoint {

@@ -37,14 +37,13 @@ fn find(plan: &Plan, named: &str) -> Result<usize, Error> {
     let study = &plan.study;
     let figure = choose("figure", parts.next(), &figure_names(study), plan)?;
     let planned = &plan.figures[figure];
-    let arms: Vec<&str> = planned.arms.iter().map(|&arm| study.arms[arm].name.as_str()).collect();
-    let arm = choose("arm", parts.next(), &arms, plan)?;
+    let arm = choose("arm", parts.next(), &planned.arm_names(), plan)?;
     let titles: Vec<&str> = planned.points.iter().map(super::plan::AxisPoint::title).collect();
     let point = match (parts.next(), &titles[..]) {
         (None, [_]) => 0,
         (point, titles) => choose("point", point, titles, plan)?,
     };
-    Ok(planned.jobs[arm][point])
+    Ok(planned.arms[arm].jobs[point])
 }
 
 /// Index of `name` in `names`, ignoring spaces.
@@ -75,9 +74,9 @@ mod test {
         let of = |named: &str, set: &[(String, String)]| scenario("yu-2004", named, set).unwrap();
         let plan = plan(Source::find("yu-2004").unwrap()).unwrap();
         let figure = &plan.figures[0];
-        assert_eq!(plan.study.figures[0].id, "50-1");
-        let arm = figure.arms.iter().position(|&arm| plan.study.arms[arm].name == "paths").unwrap();
-        let there = &plan.jobs[figure.jobs[arm][3]].scenario;
+        assert_eq!(figure.figure.id, "50-1");
+        let arm = figure.arms.iter().find(|of| of.arm.name == "paths").unwrap();
+        let there = &plan.jobs[arm.jobs[3]].scenario;
         assert_eq!(of("50-1/paths/20 m/s", &[]).show(), there.show());
         assert_eq!(of("50-1/paths/20m/s", &[]).show(), there.show());
         let set = [("network.routing.bead".to_owned(), "false".to_owned())];

@@ -1,5 +1,7 @@
 //! Execution of the selected runs of a study: each scenario and seed once.
 
+use std::collections::BTreeMap;
+
 use driftway_base::Duration;
 use driftway_scenario::Time;
 use driftway_sim::Observers;
@@ -7,23 +9,37 @@ use driftway_sim::results::RunResult;
 use driftway_sim::trace::{FlowTrace, Trace};
 
 use super::plan::Plan;
-use super::select::Selection;
+use super::select::{Selection, TracedRun};
 use crate::error::Error;
-use crate::runner::{Runner, Samples, Task};
+use crate::runner::{RunRecord, Runner, Samples, Task};
 
 /// Results of the runs.
 #[derive(Debug, Default)]
 pub struct Results {
-    /// Results of each job that was run, by seed.
-    pub results: Vec<Vec<RunResult>>,
-    /// Samples of each job, if the study requests them.
-    pub samples: Vec<Vec<Samples>>,
-    /// Traces, in the order of [`Selection::traces`].
-    pub traces: Vec<FlowTrace>,
+    /// Runs of each job that was run, by seed.
+    pub jobs: BTreeMap<usize, Vec<JobRun>>,
+    /// Traced runs with their traces.
+    pub traces: Vec<(TracedRun, FlowTrace)>,
     /// Number of runs.
     pub runs: u64,
     /// Number of their events.
     pub events: u64,
+}
+
+/// A run of a job.
+#[derive(Clone, Debug, Default)]
+pub struct JobRun {
+    /// Its result.
+    pub result: RunResult,
+    /// Its samples, if the study requests them.
+    pub samples: Option<Samples>,
+}
+
+impl Results {
+    /// The runs of a job, by its index in the plan; none if it was not run.
+    pub fn runs(&self, job: usize) -> &[JobRun] {
+        self.jobs.get(&job).map_or(&[], Vec::as_slice)
+    }
 }
 
 /// Number of runs of a selection.
@@ -42,40 +58,29 @@ pub fn run_selection(
     runner: &Runner<'_>,
 ) -> Result<Results, Error> {
     let step: Option<Duration> = plan.study.step.map(|Time(step)| step);
-    let tasks: Vec<Task<'_>> = selection
-        .jobs
-        .iter()
-        .flat_map(|&job| selection.seeds.iter().map(move |&seed| (job, seed)))
-        .map(|(job, seed)| {
-            let job = &plan.jobs[job];
-            let first = job.first_seed.unwrap_or(plan.study.first_seed);
-            Task { job, seed: first + (seed - plan.study.first_seed), step }
-        })
-        .collect();
-    let records = runner.run(&tasks)?;
+    let all = selection.jobs.iter().flat_map(|job| selection.seeds.iter().map(move |s| (*job, *s)));
+    let all: Vec<(usize, u64)> = all.collect();
+    let task = |&(number, seed): &(usize, u64)| {
+        let job = &plan.jobs[number];
+        let first = job.first_seed.unwrap_or(plan.study.first_seed);
+        Task { job, seed: first + (seed - plan.study.first_seed), step }
+    };
+    let records = runner.run(&all.iter().map(task).collect::<Vec<_>>())?;
     let traced = runner.run_each(selection.traces.len(), |index| {
         let of = &selection.traces[index];
         let mut trace = Trace::default();
         let watch = Observers::from(Some(&mut trace));
         let made = runner.run_watched(&plan.jobs[of.job], of.seed, watch)?;
-        Ok(made.map(|result| (result.events, std::mem::take(trace.flow(of.flow)))))
+        Ok(made.map(|result| (of.clone(), result.events, std::mem::take(trace.flow(of.flow)))))
     })?;
-    let mut results = Results {
-        results: vec![Vec::new(); plan.jobs.len()],
-        samples: vec![Vec::new(); plan.jobs.len()],
-        runs: run_count(selection),
-        ..Results::default()
-    };
-    let seeds = selection.seeds.len();
-    for (index, record) in records.into_iter().enumerate() {
-        let job = selection.jobs[index / seeds];
-        results.events += record.result.events;
-        results.results[job].push(record.result);
-        results.samples[job].extend(record.samples);
+    let mut results = Results { runs: run_count(selection), ..Results::default() };
+    for ((job, _), RunRecord { result, samples, .. }) in all.into_iter().zip(records) {
+        results.events += result.events;
+        results.jobs.entry(job).or_default().push(JobRun { result, samples });
     }
-    for (events, trace) in traced {
+    for (of, events, trace) in traced {
         results.events += events;
-        results.traces.push(trace);
+        results.traces.push((of, trace));
     }
     Ok(results)
 }

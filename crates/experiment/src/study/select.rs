@@ -1,8 +1,10 @@
 //! Selection of a part of a paper.
 
+use std::collections::BTreeMap;
+
 use super::check::figure_names;
-use super::format::QuickPoints;
-use super::plan::Plan;
+use super::format::{Arm, Quick, QuickPoints};
+use super::plan::{Plan, PlannedArm, PlannedFigure};
 use crate::error::Error;
 
 /// The part of a plan that is run.
@@ -10,8 +12,8 @@ use crate::error::Error;
 pub struct Selection {
     /// The seeds, in order.
     pub seeds: Vec<u64>,
-    /// The points of each figure; none for a figure that is not run.
-    pub points: Vec<Vec<usize>>,
+    /// The points that are run, by the figure's name; a figure that is not run has none.
+    pub points: BTreeMap<String, Vec<usize>>,
     /// Indices of the jobs that are run.
     pub jobs: Vec<usize>,
     /// Runs that are traced.
@@ -36,13 +38,20 @@ pub enum RecordedVerdicts {
     None,
 }
 
+impl Selection {
+    /// The points of a figure that are run.
+    pub fn points(&self, planned: &PlannedFigure) -> &[usize] {
+        self.points.get(&planned.figure.id).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// A run that is traced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct TracedRun {
-    /// Index of the figure in the paper.
-    pub figure: usize,
-    /// Index of the arm in the figure.
-    pub arm: usize,
+    /// Name of the figure.
+    pub figure: String,
+    /// The arm.
+    pub arm: Arm,
     /// Index of the job.
     pub job: usize,
     /// Seed.
@@ -62,20 +71,10 @@ pub struct SelectionArgs {
     pub quick: bool,
 }
 
-/// The points of a figure, or the ends of its axis.
-fn figure_points(plan: &Plan, figure: usize, ends: bool) -> Vec<usize> {
-    match plan.figures[figure].points.len() {
-        all if ends && all > 2 => vec![0, all - 1],
-        all => (0..all).collect(),
-    }
-}
-
 /// The points of a figure in the quick part.
-pub fn quick_points(plan: &Plan, figure: usize) -> Vec<usize> {
-    let quick = &plan.study.quick;
-    let id = &plan.study.figures[figure].id;
-    match quick.figures.is_empty() || quick.figures.contains(id) {
-        true => figure_points(plan, figure, quick.points == QuickPoints::Ends),
+pub fn quick_points(quick: &Quick, planned: &PlannedFigure) -> Vec<usize> {
+    match quick.figures.is_empty() || quick.figures.contains(&planned.figure.id) {
+        true => planned.some_points(quick.points == QuickPoints::Ends),
         false => Vec::new(),
     }
 }
@@ -101,10 +100,10 @@ pub fn select(plan: &Plan, args: &SelectionArgs) -> Result<Selection, Error> {
         (figures, _) => figures.contains(id),
     };
     let ends = quick.is_some_and(|quick| quick.points == QuickPoints::Ends);
-    let points = study.figures.iter().enumerate().map(|(number, figure)| {
-        if wanted(&figure.id) { figure_points(plan, number, ends) } else { Vec::new() }
-    });
-    let points: Vec<Vec<usize>> = points.collect();
+    let is_run = |planned: &&PlannedFigure| wanted(&planned.figure.id);
+    let run: Vec<_> = plan.figures.iter().filter(is_run).collect();
+    let points = |of: &&PlannedFigure| (of.figure.id.clone(), of.some_points(ends));
+    let points: BTreeMap<_, _> = run.iter().map(points).collect();
     let runs = args.runs.unwrap_or(quick.map_or(study.runs, |quick| quick.runs));
     let of_figures = study.figures.iter().filter_map(|figure| figure.first_seed);
     let furthest = of_figures.fold(study.first_seed, u64::max);
@@ -115,30 +114,23 @@ pub fn select(plan: &Plan, args: &SelectionArgs) -> Result<Selection, Error> {
             furthest
         )));
     }
-    let mut jobs: Vec<usize> = plan
-        .figures
-        .iter()
-        .zip(&points)
-        .flat_map(|(figure, points)| figure.jobs.iter().map(move |row| (row, points)))
-        .flat_map(|(row, points)| points.iter().map(|&x| row[x]))
-        .collect();
+    let mut jobs = Vec::new();
+    let mut traces = Vec::new();
+    for planned in run {
+        let points = planned.some_points(ends);
+        for PlannedArm { arm, jobs: of_arm } in &planned.arms {
+            jobs.extend(points.iter().map(|&x| of_arm[x]));
+            traces.extend(planned.figure.trace.as_ref().map(|trace| TracedRun {
+                figure: planned.figure.id.clone(),
+                arm: arm.clone(),
+                job: of_arm[0],
+                seed: trace.seed.unwrap_or(study.first_seed),
+                flow: trace.flow,
+            }));
+        }
+    }
     jobs.sort_unstable();
     jobs.dedup();
-    let mut traces = Vec::new();
-    for (number, figure) in study.figures.iter().enumerate() {
-        let Some(trace) = figure.trace.as_ref().filter(|_| !points[number].is_empty()) else {
-            continue;
-        };
-        let seed = trace.seed.unwrap_or(study.first_seed);
-        let rows = plan.figures[number].jobs.iter().enumerate();
-        traces.extend(rows.map(|(arm, row)| TracedRun {
-            figure: number,
-            arm,
-            job: row[0],
-            seed,
-            flow: trace.flow,
-        }));
-    }
     let seeds = (0..runs).map(|at| study.first_seed + at).collect();
     let recorded = match quick {
         Some(quick) if runs == quick.runs => RecordedVerdicts::Quick,

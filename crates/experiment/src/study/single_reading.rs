@@ -1,9 +1,8 @@
 //! One reading of a paper: its figures without the arms of other readings, and the statements
 //! judged in it.
 
-use super::check::arm_names;
 use super::format::{Figure, Study};
-use super::plan::{Plan, replan};
+use super::plan::{Plan, PlannedFigure, replan};
 use super::statement::format::Reading;
 use crate::error::Error;
 use crate::words::available;
@@ -24,27 +23,24 @@ pub fn restrict_to_reading(plan: Plan, name: &str) -> Result<Plan, Error> {
         return Err(Error::refused_with(message, available(name, &names)));
     };
     let mut study = plan.study.clone();
-    for (figure, planned) in study.figures.iter_mut().zip(&plan.figures) {
-        let all = arm_names(&plan.study);
-        restrict_arms(figure, planned.arms.iter().map(|&arm| all[arm]), &reading, readings);
-    }
+    let restricted = |planned: &PlannedFigure| {
+        let mut figure = planned.figure.clone();
+        restrict_arms(&mut figure, &planned.arm_names(), &reading, readings);
+        figure
+    };
+    study.figures = plan.figures.iter().map(restricted).collect();
     keep_judged(&mut study, name);
     replan(plan.source, study)
 }
 
 /// Restricts a figure to the arms of the reading; keeps all if it has none of them.
-fn restrict_arms<'a>(
-    figure: &mut Figure,
-    arms: impl Iterator<Item = &'a str>,
-    reading: &Reading,
-    readings: &[Reading],
-) {
+fn restrict_arms(figure: &mut Figure, arms: &[&str], reading: &Reading, readings: &[Reading]) {
     let own = |arm: &str| reading.arms.values().any(|own| own == arm);
     let of_others =
         |arm: &str| readings.iter().any(|other| other.arms.values().any(|of| of == arm));
     let replaced = |arm: &str| reading.arms.contains_key(arm);
-    let is_kept = |arm: &&str| own(arm) || !of_others(arm) && !replaced(arm);
-    let kept: Vec<String> = arms.filter(is_kept).map(str::to_owned).collect();
+    let is_kept = |arm: &&&str| own(arm) || !of_others(arm) && !replaced(arm);
+    let kept: Vec<String> = arms.iter().filter(is_kept).map(|arm| (*arm).to_owned()).collect();
     if kept.is_empty() {
         return;
     }
@@ -79,9 +75,8 @@ mod test {
     }
 
     fn arms(plan: &Plan, figure: &str) -> Vec<String> {
-        let number = plan.study.figures.iter().position(|of| of.id == figure).unwrap();
-        let names = arm_names(&plan.study);
-        plan.figures[number].arms.iter().map(|&arm| names[arm].to_owned()).collect()
+        let planned = plan.figures.iter().find(|of| of.figure.id == figure).unwrap();
+        planned.arm_names().into_iter().map(str::to_owned).collect()
     }
 
     #[test]

@@ -225,6 +225,16 @@ pub enum Verdict {
     Differs,
 }
 
+impl Verdict {
+    /// The word for readers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Agrees => "agrees",
+            Self::Differs => "differs",
+        }
+    }
+}
+
 /// Kind of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -11,6 +11,7 @@ use driftway_sim::columns::{ColumnInfo, Values, names};
 
 use super::measure::{Measurement, Sample, mean};
 use super::outcome::StudyOutcome;
+use super::plan::PlannedArm;
 use super::select::{RecordedVerdicts, quick_points};
 use super::statement::Cell;
 use crate::error::Error;
@@ -70,10 +71,10 @@ impl StoredResults {
         let quick = usize::try_from(plan.study.quick.runs).unwrap_or(usize::MAX);
         let mut kept = Self::default();
         for (figure, planned) in plan.figures.iter().enumerate() {
-            let of_quick = quick_points(plan, figure);
-            for (measure, y) in plan.study.figures[figure].y.iter().enumerate() {
-                for (row, &arm) in planned.arms.iter().enumerate() {
-                    for &x in &outcome.selection.points[figure] {
+            let of_quick = quick_points(&plan.study.quick, planned);
+            for (measure, y) in planned.figure.y.iter().enumerate() {
+                for (row, PlannedArm { arm, .. }) in planned.arms.iter().enumerate() {
+                    for &x in outcome.selection.points(planned) {
                         let samples = outcome.samples(Cell { figure, measure, arm: row, x });
                         let first = &samples[..quick.min(samples.len())];
                         let all = outcome.selection.recorded == RecordedVerdicts::All;
@@ -83,9 +84,9 @@ impl StoredResults {
                             ci90_half: all.then(|| half_width(&samples)).flatten(),
                         };
                         let name = ResultKey {
-                            figure: plan.study.figures[figure].id.clone(),
+                            figure: planned.figure.id.clone(),
                             metric: y.metric.clone(),
-                            arm: plan.study.arms[arm].name.clone(),
+                            arm: arm.name.clone(),
                             x: planned.points[x].title().to_owned(),
                         };
                         kept.0.insert(name, number);

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::runner::Job;
-use crate::study::format::{Figure, Settings};
-use crate::study::plan::{Plan, plan};
+use crate::study::format::Settings;
+use crate::study::plan::{Plan, PlannedFigure, plan};
 use crate::study::reference::{
     AgreementCriterion, FormulaKind, Ns2Config, Reference, ReferenceSimulator,
 };
@@ -88,11 +88,10 @@ impl ValidationCases {
             ));
         }
         let plan = plan(Source::from_file(path)?)?;
-        let figures = plan.study.figures.iter().enumerate();
-        let held: Vec<(usize, &Figure, &Reference)> = figures
-            .filter_map(|(number, figure)| Some((number, figure, figure.reference.as_ref()?)))
-            .collect();
-        let known: Vec<&str> = held.iter().map(|(_, figure, _)| figure.id.as_str()).collect();
+        let figures = plan.figures.iter();
+        let held: Vec<(&PlannedFigure, &Reference)> =
+            figures.filter_map(|of| Some((of, of.figure.reference.as_ref()?))).collect();
+        let known: Vec<&str> = held.iter().map(|(of, _)| of.figure.id.as_str()).collect();
         if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
             let message = format!("there is no case `{name}`");
             return Err(Error::refused_with(message, available(name, &known)));
@@ -103,11 +102,11 @@ impl ValidationCases {
         }
         let dir = path.parent().unwrap_or(Path::new("")).to_owned();
         let mut cases = Self { dir, cases: Vec::new(), formulas: Vec::new() };
-        for (number, figure, reference) in held {
-            if !names.is_empty() && !names.contains(&figure.id) {
+        for (planned, reference) in held {
+            if !names.is_empty() && !names.contains(&planned.figure.id) {
                 continue;
             }
-            let about = case_info(&plan, number, reference);
+            let about = case_info(&plan, planned, reference);
             if let Some(against) = reference.simulator {
                 cases.cases.push(SimulatorCase { about, ns2: reference.ns2.clone(), against });
             } else if let Some(formula) = reference.formula {
@@ -118,20 +117,18 @@ impl ValidationCases {
     }
 }
 
-fn case_info(plan: &Plan, number: usize, reference: &Reference) -> CaseInfo {
-    let (figure, planned) = (&plan.study.figures[number], &plan.figures[number]);
-    let axis = figure.x.as_ref();
-    let points = planned.points.iter().enumerate().map(|(at, x)| Point {
+fn case_info(plan: &Plan, planned: &PlannedFigure, reference: &Reference) -> CaseInfo {
+    let figure = &planned.figure;
+    // A figure with a reference has one arm.
+    let points = planned.points.iter().zip(&planned.arms[0].jobs).map(|(x, &job)| Point {
         name: x.title().to_owned(),
-        job: plan.jobs[planned.jobs[0][at]].clone(),
-        reference: axis
-            .and_then(|axis| axis.points.get(at))
-            .map_or_else(Settings::new, |point| point.reference.clone()),
+        job: plan.jobs[job].clone(),
+        reference: x.reference.clone(),
     });
     CaseInfo {
         name: figure.id.clone(),
         title: figure.title.clone(),
-        axis: axis.map_or_else(String::new, |axis| axis.label.clone()),
+        axis: figure.x.as_ref().map_or_else(String::new, |axis| axis.label.clone()),
         seeds: reference.runs.unwrap_or(plan.study.runs),
         judge: reference.judge,
         note: figure.note.clone(),

@@ -31,15 +31,15 @@ pub struct Stack {
 /// Backend that runs an arm.
 #[derive(Debug)]
 pub enum ArmBackend {
-    /// The simulator: index of the paper's arm, and the window growth if it is not the arm's.
-    Simulator(usize, Option<&'static str>),
+    /// The simulator: name of the paper's arm, and the window growth if it is not the arm's.
+    Simulator(String, Option<&'static str>),
     /// This machine's kernel.
     Kernel(Stack),
 }
 
 /// An arm and its backend.
 #[derive(Debug)]
-pub struct PlannedArm {
+pub struct KernelArm {
     /// Name and label of the arm.
     pub arm: Arm,
     /// Backend that runs the arm.
@@ -54,23 +54,20 @@ pub fn plan_arms(
     whole: &Plan,
     kernel: &Kernel,
     congestion_controls: &[String],
-) -> Result<Vec<PlannedArm>, Failure> {
-    let numbers = |names: &[String]| -> Vec<usize> {
-        let of = |name: &String| whole.study.arms.iter().position(|arm| arm.name == *name);
-        names.iter().filter_map(of).collect()
+) -> Result<Vec<KernelArm>, Failure> {
+    let named = |names: &[String]| -> Vec<Arm> {
+        let of = |name: &String| whole.study.arms.iter().find(|arm| arm.name == *name);
+        names.iter().filter_map(of).cloned().collect()
     };
     let mut lab = Vec::new();
-    for number in numbers(&kernel.arms) {
-        let Arm { name, label, set, .. } = whole.study.arms[number].clone();
-        lab.push(PlannedArm {
-            arm: arm("lab", name, label, set),
-            backend: ArmBackend::Simulator(number, None),
-        });
+    for Arm { name, label, set, .. } in named(&kernel.arms) {
+        let backend = ArmBackend::Simulator(name.clone(), None);
+        lab.push(KernelArm { arm: arm("lab", name, label, set), backend });
     }
     compare_with_first(&mut lab);
     let default = [DEFAULT_AID];
-    let named: Vec<&str> = kernel.aid.0.iter().map(String::as_str).collect();
-    let aids: &[&str] = if named.is_empty() { &default } else { &named };
+    let own: Vec<&str> = kernel.aid.0.iter().map(String::as_str).collect();
+    let aids: &[&str] = if own.is_empty() { &default } else { &own };
     let mut stacks = Vec::new();
     for name in congestion_controls {
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
@@ -81,13 +78,12 @@ pub fn plan_arms(
         }
         let display = display_name(name);
         let growth = SIMULATED_GROWTHS.into_iter().find(|growth| growth == name);
-        let twin = |number: usize| {
-            let Arm { name: twin, label, set, .. } = whole.study.arms[number].clone();
+        let twin = |Arm { name: twin, label, set, .. }: Arm| {
             let arm = arm("lab", format!("{twin}-{name}"), format!("{label}, {display}"), set);
-            PlannedArm { arm, backend: ArmBackend::Simulator(number, growth) }
+            KernelArm { arm, backend: ArmBackend::Simulator(twin, growth) }
         };
-        let twins = numbers(&kernel.twins).into_iter().filter(|_| growth.is_some());
-        let mut twins: Vec<PlannedArm> = twins.map(twin).collect();
+        let twins = named(&kernel.twins).into_iter().filter(|_| growth.is_some());
+        let mut twins: Vec<KernelArm> = twins.map(twin).collect();
         compare_with_first(&mut twins);
         lab.extend(twins);
         let stack = |aid: Option<&str>| {
@@ -99,26 +95,29 @@ pub fn plan_arms(
             let (arm_name, label) = (format!("kernel-{name}{ending}"), format!("{display}{with}"));
             let aid = aid.map(str::to_owned);
             let stack = Stack { congestion_control: name.clone(), shim: aid.is_some(), aid };
-            PlannedArm {
+            KernelArm {
                 arm: arm("kernel", arm_name, label, Settings::new()),
                 backend: ArmBackend::Kernel(stack),
             }
         };
         let with_shim = aids.iter().map(|aid| stack(Some(aid)));
-        let mut all: Vec<PlannedArm> = std::iter::once(stack(None)).chain(with_shim).collect();
+        let mut all: Vec<KernelArm> = std::iter::once(stack(None)).chain(with_shim).collect();
         compare_with_first(&mut all);
         stacks.extend(all);
     }
     lab.extend(stacks);
+    for (number, planned) in lab.iter_mut().enumerate() {
+        planned.arm.number = number;
+    }
     Ok(lab)
 }
 
 fn arm(group: &str, name: String, label: String, set: Settings) -> Arm {
-    Arm { name, label, group: group.to_owned(), set, scenario: None, against: None }
+    Arm { name, label, group: group.to_owned(), set, ..Arm::default() }
 }
 
 /// Compares all arms with the first one, which is TCP alone.
-fn compare_with_first(arms: &mut [PlannedArm]) {
+fn compare_with_first(arms: &mut [KernelArm]) {
     if let [first, others @ ..] = arms {
         for other in others {
             other.arm.against = Some(first.arm.name.clone());

@@ -8,12 +8,12 @@ use serde::Serialize;
 
 use super::arms::Stack;
 use super::emulated_run::EmulatedRun;
-use super::kernel_plan::KernelPlan;
+use super::kernel_plan::{KernelPlan, PlannedRun};
 use driftway_experiment::study::document::{self, FigureResult, PointResult, Timing};
-use driftway_experiment::study::measure::measure;
-use driftway_experiment::study::outcome::{StudyOutcome, point_result};
+use driftway_experiment::study::measure::ratio;
+use driftway_experiment::study::outcome::{StudyOutcome, censored, point_result};
 use driftway_experiment::study::results::Results;
-use driftway_experiment::study::statement::{Cell, Quantity};
+use driftway_experiment::study::statement::Cell;
 
 /// Results: a paper's document with simulated and kernel arms, and details of the kernel's runs.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -51,9 +51,6 @@ pub struct MeanRatio {
     pub against: String,
     /// The ratios, one entry per point.
     pub points: Vec<PointResult>,
-    /// Index of the arm.
-    #[serde(skip)]
-    pub arm_index: usize,
 }
 
 /// One run, with its figure, point and seed.
@@ -76,7 +73,7 @@ impl Document {
     pub fn new(
         work: &KernelPlan,
         results: &Results,
-        ran: Vec<EmulatedRun>,
+        ran: Vec<(PlannedRun, EmulatedRun)>,
         jobs: u64,
         wall_s: f64,
     ) -> Self {
@@ -85,20 +82,18 @@ impl Document {
         let runs = results.runs + ran.len() as u64;
         let timing = Timing { wall_s, runs, jobs, events_per_s: None };
         let release = fs::read_to_string("/proc/sys/kernel/osrelease");
-        let each = work.runs.iter().zip(ran).map(|(run, result)| {
-            let (figure, x) = run.figure_point;
-            KernelRun {
-                figure: plan.study.figures[figure].id.clone(),
-                x: plan.figures[figure].points[x].value,
-                seed: run.seed,
-                stack: run.stack.clone(),
-                result,
-            }
+        let each = ran.into_iter().map(|(run, result)| KernelRun {
+            figure: run.figure,
+            x: run.x,
+            seed: run.seed,
+            stack: run.stack,
+            result,
         });
         let figures = 0..plan.figures.len();
         let ratios = figures.flat_map(|figure| {
             let outcome = &outcome;
-            (0..plan.figures[figure].arms.len()).filter_map(move |row| ratio(outcome, figure, row))
+            (0..plan.figures[figure].arms.len())
+                .filter_map(move |row| mean_ratio(outcome, figure, row))
         });
         Self {
             kernel: KernelResults {
@@ -113,33 +108,24 @@ impl Document {
     }
 
     /// Ratio of an arm in a figure.
-    pub fn ratio(&self, figure: &FigureResult, arm: usize) -> Option<&MeanRatio> {
-        let here = |ratio: &&MeanRatio| ratio.figure == figure.figure && ratio.arm_index == arm;
+    pub fn ratio(&self, figure: &FigureResult, arm: &str) -> Option<&MeanRatio> {
+        let here = |ratio: &&MeanRatio| ratio.figure == figure.figure && ratio.arm == arm;
         self.kernel.ratios.iter().find(here)
     }
 }
 
 /// Ratio of an arm's time or throughput to that of the arm that it is compared with.
-fn ratio(outcome: &StudyOutcome, figure: usize, row: usize) -> Option<MeanRatio> {
-    let plan = outcome.plan;
-    let (planned, arms) = (&plan.figures[figure], &plan.study.arms);
-    let arm_index = planned.arms[row];
-    let against = arms[arm_index].against.as_ref()?;
-    let other = planned.arms.iter().position(|&arm| arms[arm].name == *against)?;
-    let points = outcome.selection.points[figure].iter().map(|&x| {
+fn mean_ratio(outcome: &StudyOutcome, figure: usize, row: usize) -> Option<MeanRatio> {
+    let planned = &outcome.plan.figures[figure];
+    let other = planned.against(row)?;
+    let points = outcome.selection.points(planned).iter().map(|&x| {
         let cell = |arm| Cell { figure, measure: 0, arm, x };
-        let quantity = Quantity::Ratio(cell(row), cell(other));
-        let read = |cell| outcome.samples(cell);
-        let late = |arm| read(cell(arm)).iter().filter(|sample| sample.is_censored).count();
-        point_result(planned.points[x].value, measure(&quantity, read), late(row) + late(other))
+        let (of, with) = (outcome.samples(cell(row)), outcome.samples(cell(other)));
+        let late = censored(&of) + censored(&with);
+        point_result(planned.points[x].value, ratio(&of, &with), late)
     });
-    Some(MeanRatio {
-        figure: plan.study.figures[figure].id.clone(),
-        arm: arms[arm_index].name.clone(),
-        against: against.clone(),
-        points: points.collect(),
-        arm_index,
-    })
+    let [arm, against] = [row, other].map(|row| planned.arms[row].arm.name.clone());
+    Some(MeanRatio { figure: planned.figure.id.clone(), arm, against, points: points.collect() })
 }
 
 #[cfg(test)]
@@ -156,7 +142,6 @@ mod test {
             arm: "kernel-cubic-shim".to_owned(),
             against: "kernel-cubic".to_owned(),
             points: vec![point],
-            arm_index: 1,
         };
         let run = KernelRun {
             figure: "8".to_owned(),

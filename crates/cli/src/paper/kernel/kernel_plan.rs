@@ -3,27 +3,32 @@
 //! A kernel arm is an arm like the others, with jobs of its own, so that tables and pages show it in
 //! the same way. Only the backend of its jobs differs.
 
+use std::collections::BTreeMap;
+
 use driftway_scenario::{Application, Scenario, Size, Time};
 
-use super::arms::{ArmBackend, CONGESTION_CONTROLS, PlannedArm, Stack, groups, plan_arms};
+use super::arms::{ArmBackend, CONGESTION_CONTROLS, KernelArm, Stack, groups, plan_arms};
 use crate::args::PaperArgs;
 use crate::failure::Failure;
 use driftway_experiment::runner::Job;
 use driftway_experiment::study::check::is_kernel_metric;
-use driftway_experiment::study::format::QuickPoints;
-use driftway_experiment::study::plan::{Plan, PlannedFigure};
+use driftway_experiment::study::format::{Figure, Kernel, QuickPoints};
+use driftway_experiment::study::plan::{Plan, PlannedArm, PlannedFigure};
 use driftway_experiment::study::select::{RecordedVerdicts, Selection};
 use driftway_experiment::study::source::PAPER_FILE;
 
 /// Longest duration of a transfer. Only few runs of the paper take longer.
 const MAX_DURATION: &str = "3600 s";
+
 /// One run with the kernel.
 #[derive(Clone, Debug)]
 pub struct PlannedRun {
     /// Index of the job in the plan.
     pub job: usize,
-    /// Indices of the figure in the plan, and of its point.
-    pub figure_point: (usize, usize),
+    /// Name of the figure.
+    pub figure: String,
+    /// Position of its point; `None` without an axis.
+    pub x: Option<f64>,
     /// Index of the job that simulates about the same.
     pub twin: usize,
     /// TCP of the arm.
@@ -56,8 +61,61 @@ pub struct KernelPlan {
 /// # Errors
 /// An invalid command line, or a paper without a table `[kernel]`.
 pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure> {
-    let study = &whole.study;
-    let Some(kernel) = &study.kernel else {
+    let (kernel, figures) = requested_figures(whole, args)?;
+    let first_seed = whole.study.first_seed;
+    let runs =
+        args.runs.map_or(if args.quick { kernel.quick.runs } else { kernel.runs }, |n| n.get());
+    if first_seed.checked_add(runs - 1).is_none() {
+        return Err(Failure::Input(format!("--runs {runs}: the largest seed is {}", u64::MAX)));
+    }
+    let congestion_controls: Vec<String> = match &args.congestion_control[..] {
+        [] => CONGESTION_CONTROLS.map(str::to_owned).to_vec(),
+        given => given.to_vec(),
+    };
+    let arms = plan_arms(whole, kernel, &congestion_controls)?;
+    let mut study = whole.study.clone();
+    (study.statements, study.open) = (Vec::new(), Vec::new());
+    study.groups = groups();
+    study.arms = arms.iter().map(|planned| planned.arm.clone()).collect();
+    let mut building = PlanBuilder {
+        whole,
+        kernel,
+        max_transfer: args.transfer.or(kernel.quick.transfer.filter(|_| args.quick)),
+        max_duration: kernel.quick.duration.filter(|_| args.quick),
+        cuts_transfer: false,
+        cuts_duration: false,
+        plan: Plan {
+            source: whole.source.clone(),
+            study,
+            files: whole.files.clone(),
+            jobs: Vec::new(),
+            figures: Vec::new(),
+            statements: Vec::new(),
+        },
+        selection: Selection {
+            seeds: (0..runs).map(|at| first_seed + at).collect(),
+            points: BTreeMap::new(),
+            jobs: Vec::new(),
+            traces: Vec::new(),
+            quick: args.quick,
+            reduced: args.quick,
+            recorded: RecordedVerdicts::None,
+        },
+        runs: Vec::new(),
+    };
+    let ends = args.quick && kernel.quick.points == QuickPoints::Ends;
+    for planned in figures {
+        building.add_figure(planned, planned.some_points(ends), &arms)?;
+    }
+    Ok(building.finish(congestion_controls))
+}
+
+/// The table `[kernel]` of a paper, and the figures that are requested.
+fn requested_figures<'a>(
+    whole: &'a Plan,
+    args: &PaperArgs,
+) -> Result<(&'a Kernel, Vec<&'a PlannedFigure>), Failure> {
+    let Some(kernel) = &whole.study.kernel else {
         let place = whole.source.display_path(PAPER_FILE);
         return Err(Failure::Input(format!(
             "--kernel: {} cannot be run with a kernel: {place} has no table [kernel]",
@@ -70,92 +128,24 @@ pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure
             kernel.figures.join(", ")
         )));
     }
-    let wanted = |id: &String| match args.figure.is_empty() {
-        true => kernel.figures.contains(id),
-        false => args.figure.contains(id),
-    };
-    let runs =
-        args.runs.map_or(if args.quick { kernel.quick.runs } else { kernel.runs }, |n| n.get());
-    if study.first_seed.checked_add(runs - 1).is_none() {
-        return Err(Failure::Input(format!("--runs {runs}: the largest seed is {}", u64::MAX)));
-    }
-    let congestion_controls: Vec<String> = match &args.congestion_control[..] {
-        [] => CONGESTION_CONTROLS.map(str::to_owned).to_vec(),
-        given => given.to_vec(),
-    };
-    let max_transfer = args.transfer.or(kernel.quick.transfer.filter(|_| args.quick));
-    let max_duration = kernel.quick.duration.filter(|_| args.quick);
-    let arms = plan_arms(whole, kernel, &congestion_controls)?;
-    let mut building = PlanBuilder {
-        whole,
-        max_transfer,
-        max_duration,
-        cuts_transfer: false,
-        cuts_duration: false,
-        plan: Plan {
-            source: whole.source.clone(),
-            study: study.clone(),
-            files: whole.files.clone(),
-            jobs: Vec::new(),
-            figures: Vec::new(),
-            statements: Vec::new(),
-        },
-        runs: Vec::new(),
-        simulated_jobs: Vec::new(),
-    };
-    let plan = &mut building.plan;
-    (plan.study.statements, plan.study.open) = (Vec::new(), Vec::new());
-    plan.study.figures.retain(|figure| wanted(&figure.id));
-    for figure in &mut plan.study.figures {
-        figure.y.retain(|measure| is_kernel_metric(&measure.metric));
-        figure.y.truncate(1);
-        // The paper's values of another measure.
-        let metric = figure.y.first().map(|measure| measure.metric.clone());
-        figure.paper.retain(|curve| curve.metric.is_none() || curve.metric == metric);
-        figure.line.retain(|line| line.metric.is_none() || line.metric == metric);
-    }
-    plan.study.groups = groups();
-    plan.study.arms = arms.iter().map(|planned| planned.arm.clone()).collect();
-    let seeds: Vec<u64> = (0..runs).map(|at| study.first_seed + at).collect();
-    let ends = args.quick && kernel.quick.points == QuickPoints::Ends;
-    let mut points = Vec::new();
-    for (number, figure) in study.figures.iter().enumerate().filter(|(_, f)| wanted(&f.id)) {
-        let all = whole.figures[number].points.len();
-        points.push(if ends && all > 2 { vec![0, all - 1] } else { (0..all).collect() });
-        building.add_figure(
-            number,
-            &figure.scenario,
-            &arms,
-            points.last().map_or(&[], Vec::as_slice),
-            &seeds,
-        )?;
-    }
-    let PlanBuilder { mut plan, runs, simulated_jobs: jobs, cuts_transfer, cuts_duration, .. } =
-        building;
-    let cut = cuts_transfer || cuts_duration;
-    if cut {
-        // The paper's numbers are for whole runs.
-        for figure in &mut plan.study.figures {
-            figure.paper.clear();
-            figure.line.clear();
-        }
-    }
-    let selection = Selection {
-        seeds,
-        points,
-        jobs,
-        traces: Vec::new(),
-        quick: args.quick,
-        reduced: args.quick || cut,
-        recorded: RecordedVerdicts::None,
-    };
-    let transfer_limit = max_transfer.filter(|_| cuts_transfer).map(|Size(bytes)| bytes);
-    let duration_limit = max_duration.filter(|_| cuts_duration);
-    Ok(KernelPlan { plan, selection, runs, congestion_controls, transfer_limit, duration_limit })
+    let wanted = if args.figure.is_empty() { &kernel.figures } else { &args.figure };
+    let figures = whole.figures.iter().filter(|of| wanted.contains(&of.figure.id));
+    Ok((kernel, figures.collect()))
+}
+
+/// A figure with the first of its measures that a kernel has.
+fn with_kernel_measure(mut figure: Figure) -> Figure {
+    figure.y.retain(|measure| is_kernel_metric(&measure.metric));
+    figure.y.truncate(1);
+    let metric = figure.y.first().map(|measure| measure.metric.clone());
+    figure.paper.retain(|curve| curve.metric.is_none() || curve.metric == metric);
+    figure.line.retain(|line| line.metric.is_none() || line.metric == metric);
+    figure
 }
 
 struct PlanBuilder<'a> {
     whole: &'a Plan,
+    kernel: &'a Kernel,
     /// Size to which longer transfers are cut.
     max_transfer: Option<Size>,
     /// Duration to which longer runs without an end are cut.
@@ -165,70 +155,84 @@ struct PlanBuilder<'a> {
     /// True if a run was longer.
     cuts_duration: bool,
     plan: Plan,
+    selection: Selection,
     runs: Vec<PlannedRun>,
-    /// Jobs of the simulator.
-    simulated_jobs: Vec<usize>,
 }
 
 impl PlanBuilder<'_> {
-    /// Adds a figure's jobs, and the kernel's runs of it.
+    fn finish(mut self, congestion_controls: Vec<String>) -> KernelPlan {
+        if self.cuts_transfer || self.cuts_duration {
+            // The paper's numbers are of the whole transfer.
+            for planned in &mut self.plan.figures {
+                planned.figure.paper.clear();
+                planned.figure.line.clear();
+            }
+            self.selection.reduced = true;
+        }
+        let max_transfer = self.max_transfer.filter(|_| self.cuts_transfer);
+        KernelPlan {
+            plan: self.plan,
+            selection: self.selection,
+            runs: self.runs,
+            congestion_controls,
+            transfer_limit: max_transfer.map(|Size(bytes)| bytes),
+            duration_limit: self.max_duration.filter(|_| self.cuts_duration),
+        }
+    }
+
+    /// Adds a figure's jobs, and the kernel's runs at these points.
     fn add_figure(
         &mut self,
-        number: usize,
-        file: &str,
-        arms: &[PlannedArm],
-        points: &[usize],
-        seeds: &[u64],
+        planned: &PlannedFigure,
+        points: Vec<usize>,
+        all_arms: &[KernelArm],
     ) -> Result<(), Failure> {
-        let planned = &self.whole.figures[number];
-        let at = self.plan.figures.len();
-        let row_of = |arm: usize| planned.arms.iter().position(|&of| of == arm);
-        let kernel = self.whole.study.kernel.as_ref();
-        let twin = kernel.and_then(|kernel| {
-            self.whole.study.arms.iter().position(|arm| kernel.twins.first() == Some(&arm.name))
-        });
-        let Some(twin_row) = twin.and_then(row_of) else {
-            let id = &self.whole.study.figures[number].id;
-            return Err(Failure::Input(format!("figure {id} lacks the arms of [kernel]")));
+        let PlannedFigure { figure, .. } = planned;
+        let arm_named = |name: &String| planned.arms.iter().find(|of| of.arm.name == *name);
+        let twin = self.kernel.twins.first();
+        let Some(twin_arm) = twin.and_then(arm_named) else {
+            let message = format!("figure {} lacks the arms of [kernel]", figure.id);
+            return Err(Failure::Input(message));
         };
-        let text = self.whole.source.read_file(file)?;
-        let (mut rows, mut shown) = (Vec::new(), Vec::new());
+        let text = self.whole.source.read_file(&figure.scenario)?;
+        let mut arms = Vec::new();
         let mut twins = vec![0; planned.points.len()];
-        for (arm, PlannedArm { backend, .. }) in arms.iter().enumerate() {
-            let row = match backend {
-                ArmBackend::Simulator(of, _) => row_of(*of),
-                ArmBackend::Kernel(_) => Some(twin_row),
+        for KernelArm { arm, backend } in all_arms {
+            let of = match backend {
+                ArmBackend::Simulator(name, _) => arm_named(name),
+                ArmBackend::Kernel(_) => Some(twin_arm),
             };
-            let Some(row) = row else { continue };
+            let Some(of) = of else { continue };
             let mut jobs = Vec::new();
             for (x, twin_job) in twins.iter_mut().enumerate() {
-                let job = &self.whole.jobs[planned.jobs[row][x]];
-                let job = self.add_job(&text, job, backend)?;
-                if points.contains(&x) {
-                    match backend {
-                        ArmBackend::Simulator(..) => self.simulated_jobs.push(job),
-                        ArmBackend::Kernel(stack) => {
-                            self.runs.extend(seeds.iter().map(|&seed| PlannedRun {
-                                job,
-                                figure_point: (at, x),
-                                twin: *twin_job,
-                                stack: stack.clone(),
-                                shim_node: kernel.and_then(|kernel| kernel.shim_node),
-                                seed,
-                            }))
-                        }
+                let job = self.add_job(&text, &self.whole.jobs[of.jobs[x]], backend)?;
+                match backend {
+                    _ if !points.contains(&x) => {}
+                    ArmBackend::Simulator(..) => self.selection.jobs.push(job),
+                    ArmBackend::Kernel(stack) => {
+                        let run = |&seed: &u64| PlannedRun {
+                            job,
+                            figure: figure.id.clone(),
+                            x: planned.points[x].value,
+                            twin: *twin_job,
+                            stack: stack.clone(),
+                            shim_node: self.kernel.shim_node,
+                            seed,
+                        };
+                        self.runs.extend(self.selection.seeds.iter().map(run));
                     }
                 }
-                if matches!(backend, ArmBackend::Simulator(of, _) if Some(*of) == twin) {
+                if matches!(backend, ArmBackend::Simulator(name, _) if Some(name) == twin) {
                     *twin_job = job;
                 }
                 jobs.push(job);
             }
-            shown.push(arm);
-            rows.push(jobs);
+            arms.push(PlannedArm { arm: arm.clone(), jobs });
         }
+        self.selection.points.insert(figure.id.clone(), points);
+        let figure = with_kernel_measure(figure.clone());
         let (points, unit) = (planned.points.clone(), planned.unit);
-        self.plan.figures.push(PlannedFigure { arms: shown, points, unit, jobs: rows });
+        self.plan.figures.push(PlannedFigure { figure, arms, points, unit });
         Ok(())
     }
 
@@ -279,8 +283,7 @@ impl PlanBuilder<'_> {
 
     /// Checks that the shim's node is one of the flow's.
     fn check_shim_node(&self, scenario: &Scenario, file: &str) -> Result<(), Failure> {
-        let kernel = self.whole.study.kernel.as_ref();
-        match (kernel.and_then(|kernel| kernel.shim_node), scenario.flows.first()) {
+        match (self.kernel.shim_node, scenario.flows.first()) {
             (Some(node), Some(flow)) if node != flow.from && node != flow.to => {
                 Err(Failure::Input(format!(
                     "--kernel: {file}: the flow from node {} to node {} does not have node {node}, \
@@ -345,7 +348,7 @@ mod test {
     #[test]
     fn the_plan_has_each_point_with_each_stack_and_seed() {
         let work = plan_for(&[]).unwrap();
-        let ids: Vec<_> = work.plan.study.figures.iter().map(|f| f.id.as_str()).collect();
+        let ids: Vec<_> = work.plan.figures.iter().map(|f| f.figure.id.as_str()).collect();
         assert_eq!(ids, ["8", "13", "14", "15", "17", "18"]);
         let points = 5 * 5 + 2;
         assert_eq!(work.runs.len(), points * 2 * 2 * 5);
@@ -353,7 +356,7 @@ mod test {
         // Two arms of the paper, and two twins for each congestion control.
         assert_eq!(work.selection.jobs.len(), points * (2 + 2 * 2));
         // With the paper's numbers.
-        assert_eq!(work.plan.study.figures[0].paper.len(), 2);
+        assert_eq!(work.plan.figures[0].figure.paper.len(), 2);
         for run in &work.runs {
             let scenario = &work.plan.jobs[run.job].scenario;
             assert_eq!(scenario.duration.to_string(), "3600 s");
@@ -381,10 +384,12 @@ mod test {
             // The transfer of figure 15 is shorter.
             assert!([300_000, 200_000].contains(&bytes), "{bytes}");
         }
-        assert!(work.plan.study.figures.iter().all(|f| f.paper.is_empty() && f.line.is_empty()));
+        assert!(
+            work.plan.figures.iter().all(|f| f.figure.paper.is_empty() && f.figure.line.is_empty())
+        );
         // Without cut transfers the paper's numbers stay.
         let whole = plan_for(&["--quick", "--transfer", "1 MB"]).unwrap();
-        assert_eq!((whole.transfer_limit, whole.plan.study.figures[0].paper.len()), (None, 2));
+        assert_eq!((whole.transfer_limit, whole.plan.figures[0].figure.paper.len()), (None, 2));
     }
 
     #[test]
@@ -395,7 +400,7 @@ mod test {
         let lab = ["tcp", "atcp", "linux-reno", "atcp-linux-reno"];
         assert_eq!(names, [&lab[..], &["kernel-reno", "kernel-reno-shim"]].concat());
         let arm = work.plan.study.arms.iter().position(|arm| arm.name == "linux-reno").unwrap();
-        let job = &work.plan.jobs[work.plan.figures[0].jobs[arm][0]];
+        let job = &work.plan.jobs[work.plan.figures[0].arms[arm].jobs[0]];
         assert!(job.set.contains(&("flow.0.tcp.growth".into(), "reno".into())), "{:?}", job.set);
         assert_eq!(work.plan.study.arms[5].against.as_deref(), Some("kernel-reno"));
 

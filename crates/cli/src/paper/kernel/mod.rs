@@ -29,7 +29,7 @@ use crate::runner::{self, RunnerOptions};
 use document::Document;
 use driftway_experiment::runner::parallel_map;
 use driftway_experiment::study::plan::plan;
-use driftway_experiment::study::results::{self, Results};
+use driftway_experiment::study::results::{self, JobRun, Results};
 use driftway_experiment::study::source::Source;
 use emulated_run::EmulatedRun;
 use kernel_plan::{KernelPlan, PlannedRun};
@@ -103,26 +103,27 @@ fn run_all(work: &KernelPlan, processors: usize, jobs: Option<u64>) -> Result<Do
     })?;
     let expected = |run: &PlannedRun| simulated_end_s(&results, run.twin);
     // The longest runs start first.
-    let mut order: Vec<usize> = (0..work.runs.len()).collect();
-    order.sort_by(|a, b| expected(&work.runs[*b]).total_cmp(&expected(&work.runs[*a])));
-
+    let mut order: Vec<(usize, &PlannedRun)> = work.runs.iter().enumerate().collect();
+    order.sort_by(|(_, a), (_, b)| expected(b).total_cmp(&expected(a)));
     let jobs = jobs.unwrap_or_else(|| default_jobs(work, &results, processors));
     let jobs =
         jobs.min(raise_open_file_limit()? / MAX_FILES_PER_RUN).max(1).min(order.len() as u64);
     let bar = progress_bar(order.len() as u64);
-    let ran = parallel_map(jobs as usize, order.len(), |at| {
-        let ran = run_until_trusted(work, &work.runs[order[at]]);
+    let ran = parallel_map(jobs as usize, order.len(), |index| {
+        let (at, run) = order[index];
+        let ran = run_until_trusted(work, run).map(|ran| (at, run.clone(), ran));
         bar.inc(1);
         ran
     });
     bar.finish_and_clear();
-    let mut done: Vec<(usize, EmulatedRun)> = order.into_iter().zip(ran?).collect();
-    done.sort_by_key(|(at, _)| *at);
-    let ran: Vec<EmulatedRun> = done.into_iter().map(|(_, ran)| ran).collect();
-    for (run, ran) in work.runs.iter().zip(&ran) {
-        let EmulatedRun { completion_s, throughput_bps, .. } = *ran;
+    let mut ran = ran?;
+    ran.sort_by_key(|(at, ..)| *at);
+    let ran: Vec<_> = ran.into_iter().map(|(_, run, ran)| (run, ran)).collect();
+    for (run, EmulatedRun { completion_s, throughput_bps, .. }) in &ran {
+        let (completion_s, throughput_bps) = (*completion_s, *throughput_bps);
         let flows = vec![FlowResult { completion_s, throughput_bps, ..FlowResult::default() }];
-        results.results[run.job].push(RunResult { flows, ..RunResult::default() });
+        let result = RunResult { flows, ..RunResult::default() };
+        results.jobs.entry(run.job).or_default().push(JobRun { result, samples: None });
     }
     Ok(Document::new(work, &results, ran, jobs, started.elapsed().as_secs_f64()))
 }
@@ -134,8 +135,9 @@ fn default_jobs(work: &KernelPlan, results: &Results, processors: usize) -> u64 
         let flow = work.plan.jobs[run.job].scenario.flows.first();
         flow.is_some_and(|flow| flow.application == Application::Ftp)
     });
-    let twins = endless.flat_map(|run| results.results.get(run.twin).into_iter().flatten());
-    let throughputs = twins.flat_map(|run| &run.flows).filter_map(|flow| flow.throughput_bps);
+    let twins = endless.flat_map(|run| results.runs(run.twin));
+    let throughputs =
+        twins.flat_map(|run| &run.result.flows).filter_map(|flow| flow.throughput_bps);
     let fastest = throughputs.fold(0.0, f64::max);
     let most = JOBS_PER_PROCESSOR as f64;
     let per_processor = most.min(THROUGHPUT_PER_PROCESSOR_BPS / fastest);
@@ -145,8 +147,8 @@ fn default_jobs(work: &KernelPlan, results: &Results, processors: usize) -> u64 
 
 /// End of the simulated counterpart's flow, or 0 if it was not run (s).
 fn simulated_end_s(results: &Results, job: usize) -> f64 {
-    let runs = results.results.get(job).into_iter().flatten();
-    runs.flat_map(|run| &run.flows).map(|flow| flow.end_s).fold(0.0, f64::max)
+    let runs = results.runs(job).iter();
+    runs.flat_map(|run| &run.result.flows).map(|flow| flow.end_s).fold(0.0, f64::max)
 }
 
 /// Runs a job, repeatedly if the result cannot be trusted.

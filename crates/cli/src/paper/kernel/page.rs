@@ -11,8 +11,8 @@ use crate::page::figure::Figure;
 use crate::page::{Frame, render};
 use crate::text::Grid;
 use driftway_experiment::command::shell_quoted;
-use driftway_experiment::study::document::FigureResult;
 use driftway_experiment::study::format::Figure as StudyFigure;
+use driftway_experiment::study::plan::PlannedFigure;
 
 /// Content of the page, in order.
 #[derive(Template)]
@@ -40,21 +40,24 @@ struct Section<'a> {
 ///
 /// # Errors
 /// A failure to render the template.
-pub fn page(work: &KernelPlan, document: &Document) -> Result<String, Failure> {
+pub fn page<'a>(work: &'a KernelPlan, document: &Document) -> Result<String, Failure> {
     let paper = &work.plan.study;
-    let section = |result: &FigureResult| Section {
-        about: &paper.figures[result.index.0],
-        table: table(work, document, result),
-        plot: format!("plot-{}", result.index.0),
-        // The table has its numbers.
-        figure: Figure { numbers: None, ..draw::figure(&work.plan, result) },
+    let section = |(number, planned): (usize, &'a PlannedFigure)| {
+        let result = document.paper.measures(&planned.figure.id).next()?;
+        Some(Section {
+            about: &planned.figure,
+            table: table(document, result),
+            plot: format!("plot-{number}"),
+            // The table has its numbers.
+            figure: Figure { numbers: None, ..draw::figure(paper, result) },
+        })
     };
     let frame = Frame::of_paper(&paper.title, "a paper, with this machine's own TCP");
     render(&Page {
         frame: Frame { title: format!("{}, with a kernel", paper.title), ..frame },
         source: super::super::page::source(paper),
         summary: summary(document),
-        sections: document.paper.figures.iter().map(section).collect(),
+        sections: work.plan.figures.iter().enumerate().filter_map(section).collect(),
         reproduce_command: reproduce_command(work),
     })
 }
@@ -65,8 +68,8 @@ fn reproduce_command(work: &KernelPlan) -> String {
     let mut command =
         format!("driftway paper {} --kernel", shell_quoted(&plan.source.command_argument()));
     let all = plan.study.kernel.as_ref().map_or(0, |kernel| kernel.figures.len());
-    if plan.study.figures.len() < all {
-        for figure in &plan.study.figures {
+    if plan.figures.len() < all {
+        for PlannedFigure { figure, .. } in &plan.figures {
             command += &format!(" --figure {}", shell_quoted(&figure.id));
         }
     }

@@ -8,6 +8,7 @@ use super::kernel_plan::KernelPlan;
 use crate::text::{Grid, Scale, count, list, mean_in, value, wrapped};
 use driftway_experiment::study::check::COMPLETION_METRIC;
 use driftway_experiment::study::document::{FigureResult, PointResult};
+use driftway_experiment::study::plan::PlannedFigure;
 
 /// A table per figure, and the summary.
 pub fn document(work: &KernelPlan, document: &Document) -> String {
@@ -16,16 +17,15 @@ pub fn document(work: &KernelPlan, document: &Document) -> String {
     for group in &paper.groups {
         text += &wrapped(&format!("{}: {}", group.name, group.label), 2);
     }
-    for figure in &document.paper.figures {
+    for PlannedFigure { figure: about, .. } in &work.plan.figures {
+        let Some(figure) = document.paper.measures(&about.id).next() else { continue };
         text += &wrapped(&format!("\nFigure {}: {}", figure.figure, figure.title), 2);
         if let Some(x) = &figure.x {
             let _ = writeln!(text, "against {}", x.label);
         }
-        text += &table(work, document, figure).to_string();
-        text +=
-            &incomplete_note(&work.plan, figure).map_or_else(String::new, |late| wrapped(&late, 2));
-        let note = &paper.figures[figure.index.0].note;
-        text += &note.as_ref().map_or_else(String::new, |note| wrapped(note, 0));
+        text += &table(document, figure).to_string();
+        text += &incomplete_note(figure).map_or_else(String::new, |late| wrapped(&late, 2));
+        text += &about.note.as_ref().map_or_else(String::new, |note| wrapped(note, 0));
     }
     text += "\n";
     text.extend(summary(document).iter().map(|line| wrapped(line, 0)));
@@ -33,22 +33,19 @@ pub fn document(work: &KernelPlan, document: &Document) -> String {
 }
 
 /// Table of all arms, and below each arm with shim or aid the ratio to the arm without.
-pub fn table(work: &KernelPlan, document: &Document, figure: &FigureResult) -> Grid {
-    let Grid { header, rows } = points_table(&work.plan, figure);
-    let scale = Scale::ONE;
-    let measures = &work.plan.study.figures[figure.index.0].y;
-    let completes = measures.first().is_some_and(|of| of.metric == COMPLETION_METRIC);
-    let what = if completes { "time" } else { "throughput" };
+pub fn table(document: &Document, figure: &FigureResult) -> Grid {
+    let Grid { header, rows } = points_table(figure);
+    let what = if figure.y.metric == COMPLETION_METRIC { "time" } else { "throughput" };
     let cell = |point: &PointResult| {
         let Some(estimate) = point.estimate() else { return "–".to_owned() };
         let mark = if point.incomplete > 0 { " *" } else { "" };
-        mean_in(scale, &estimate).replace("± ", "±\u{a0}") + mark
+        mean_in(Scale::ONE, &estimate).replace("± ", "±\u{a0}") + mark
     };
     let mut all = Vec::new();
     for row in rows {
-        let arm = figure.arms.0.iter().find(|arm| work.plan.study.arms[arm.arm].label == row[0]);
+        let arm = figure.arms.0.iter().find(|of| of.arm.label == row[0]);
         all.push(row);
-        if let Some(ratio) = arm.and_then(|arm| document.ratio(figure, arm.arm)) {
+        if let Some(ratio) = arm.and_then(|of| document.ratio(figure, &of.arm.name)) {
             let name = format!("  of the {what} without");
             all.push(std::iter::once(name).chain(ratio.points.iter().map(cell)).collect());
         }

@@ -3,7 +3,7 @@
 use driftway_scenario::{Coordinate, Error, TomlFile, Unit};
 
 use super::format::{
-    AddedEffect, GrowthClaim, Order, Ratio, Statement, Trend, TrendDirection, Value,
+    AddedEffect, GrowthClaim, Order, Ratio, Reading, Statement, Trend, TrendDirection, Value,
 };
 use super::planned::{Case, Cell, Quantity};
 use crate::study::check::{
@@ -27,8 +27,8 @@ pub struct CaseBuilder<'a> {
     pub measure: usize,
     /// Index of the statement.
     pub number: usize,
-    /// Index of the reading.
-    pub reading: Option<usize>,
+    /// The reading.
+    pub reading: Option<&'a Reading>,
     /// It is the figure with which another one is compared: it need not contain the reading's own
     /// arms.
     pub is_base: bool,
@@ -179,23 +179,22 @@ impl CaseBuilder<'_> {
     fn in_figure(self, predicate: &str, key: &str, name: &str) -> Result<Self, Error> {
         let keys = keys!["statement", self.number, predicate, key];
         let figure = find_name(self.file, &keys, "figure", name, &figure_names(self.study))?;
-        let metric = &self.study.figures[self.figure].y[self.measure].metric;
-        let measure = find_measure(self.file, &self.study.figures[figure], &keys, Some(metric))?;
+        let metric = &self.planned().figure.y[self.measure].metric;
+        let of = &self.figures[figure].figure;
+        let measure = find_measure(self.file, of, &keys, Some(metric))?;
         Ok(Self { figure, measure, is_base: true, ..self })
     }
 
     /// The arm that represents `name` in this reading.
     fn arm(self, predicate: &str, key: &str, name: &str) -> Result<usize, Error> {
-        let reading = self.reading.map(|reading| &self.study.readings[reading]);
-        let own = reading.and_then(|reading| reading.arms.get(name));
-        let arms = &self.planned().arms;
-        let names: Vec<&str> = arms.iter().map(|&arm| self.study.arms[arm].name.as_str()).collect();
+        let own = self.reading.and_then(|reading| reading.arms.get(name));
+        let names = self.planned().arm_names();
         let keys = keys!["statement", self.number, predicate, key];
         let own = own.map(String::as_str).filter(|own| !self.is_base || names.contains(own));
         let name = own.unwrap_or(name);
-        let what = match reading {
+        let what = match self.reading {
             Some(reading) => {
-                let figure = &self.study.figures[self.figure].id;
+                let figure = &self.planned().figure.id;
                 format!("arm in figure {figure} (reading {})", reading.name)
             }
             None => "arm in this figure".to_owned(),

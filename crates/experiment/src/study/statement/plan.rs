@@ -3,7 +3,7 @@
 use driftway_scenario::{Error, TomlFile, Unit};
 
 use super::cases::CaseBuilder;
-use super::format::{Bound, Disagreement, Statement, StatementKind, Verdict};
+use super::format::{Bound, Disagreement, Reading, Statement, StatementKind, Verdict};
 use super::planned::{CountedAs, PlannedStatement};
 use crate::study::check::{figure_names, find_measure, find_name, keys};
 use crate::study::format::Study;
@@ -38,7 +38,7 @@ pub fn plan(
     Ok(all)
 }
 
-/// Plans one statement in each of its figures and readings.
+/// Plans a statement for each of its figures and readings.
 fn plan_statement(
     file: &TomlFile,
     study: &Study,
@@ -47,19 +47,7 @@ fn plan_statement(
 ) -> Result<Vec<PlannedStatement>, Error> {
     let statement = &study.statements[number];
     check_predicate(file, statement, number)?;
-    let names = reading_names(study);
-    let readings = if statement.readings.is_empty() && !statement.ours {
-        (0..names.len()).collect()
-    } else {
-        let of = |(at, name): (usize, &String)| {
-            find_name(file, &keys!["statement", number, "readings", at], "reading", name, &names)
-        };
-        statement.readings.iter().enumerate().map(of).collect::<Result<Vec<_>, _>>()?
-    };
-    let readings: Vec<Option<usize>> = match readings[..] {
-        [] => vec![None],
-        _ => readings.into_iter().map(Some).collect(),
-    };
+    let readings = statement_readings(file, study, number)?;
     for (at, differs) in statement.differs.iter().enumerate() {
         check_disagreement(file, study, number, (at, differs))?;
     }
@@ -70,19 +58,11 @@ fn plan_statement(
             _ => keys!["statement", number, "figure", at].to_vec(),
         };
         let figure = find_name(file, &keys, "figure", name, &figure_names(study))?;
-        let of = &study.figures[figure];
+        let of = &figures[figure].figure;
         let metric_keys = keys!["statement", number, "metric"];
         let measure = find_measure(file, of, &metric_keys, statement.metric.as_deref())?;
         check_unit(file, statement, number, &of.y[measure].metric)?;
         for &reading in &readings {
-            let reading_name = reading.map(|reading| names[reading]);
-            let suffix = reading_name.map_or_else(String::new, |reading| format!("-{reading}"));
-            let differs = statement.differs.iter().position(|differs| {
-                let names = |list: &[String], name: &str| list.iter().any(|of| of == name);
-                (differs.figures.is_empty() || names(&differs.figures, name))
-                    && (differs.readings.is_empty()
-                        || reading_name.is_some_and(|reading| names(&differs.readings, reading)))
-            });
             let cases = CaseBuilder {
                 file,
                 study,
@@ -93,22 +73,20 @@ fn plan_statement(
                 reading,
                 is_base: false,
             };
+            let reading = reading.map(|reading| reading.name.clone());
+            let suffix = reading.as_ref().map_or_else(String::new, |name| format!("-{name}"));
+            let differs = disagreement(statement, name, reading.as_ref());
             all.push(PlannedStatement {
                 id: format!("{name}-{}{suffix}", statement.id),
-                statement: number,
+                statement: statement.clone(),
                 figure,
                 measure,
-                reading,
-                counted: match statement {
-                    Statement { capped: Some(_), .. } => CountedAs::Capped,
-                    Statement { ours: true, .. } => CountedAs::Ours,
-                    Statement { number: Some(_), .. } => CountedAs::Number,
-                    _ => CountedAs::Order,
-                },
+                counted: counted_as(statement),
                 kind: kind(statement),
                 expected: if differs.is_some() { Verdict::Differs } else { Verdict::Agrees },
-                differs,
+                differs: differs.cloned(),
                 cases: cases.build(statement)?,
+                reading,
             });
         }
     }
@@ -117,6 +95,50 @@ fn plan_statement(
         return Err(file.error(&keys!["statement", number, "figure"], message));
     }
     Ok(all)
+}
+
+/// The readings in which a statement is judged, or `None` alone if it is judged in no reading.
+fn statement_readings<'a>(
+    file: &TomlFile,
+    study: &'a Study,
+    number: usize,
+) -> Result<Vec<Option<&'a Reading>>, Error> {
+    let statement = &study.statements[number];
+    if statement.readings.is_empty() && !statement.ours && !study.readings.is_empty() {
+        return Ok(study.readings.iter().map(Some).collect());
+    }
+    if statement.readings.is_empty() {
+        return Ok(vec![None]);
+    }
+    let names = reading_names(study);
+    let find = |(at, name): (usize, &String)| {
+        let keys = keys!["statement", number, "readings", at];
+        let found = find_name(file, &keys, "reading", name, &names)?;
+        Ok(Some(&study.readings[found]))
+    };
+    statement.readings.iter().enumerate().map(find).collect()
+}
+
+/// The recorded disagreement of a statement in this figure and reading, if there is one.
+fn disagreement<'a>(
+    statement: &'a Statement,
+    figure: &String,
+    reading: Option<&String>,
+) -> Option<&'a Disagreement> {
+    statement.differs.iter().find(|differs| {
+        (differs.figures.is_empty() || differs.figures.contains(figure))
+            && (differs.readings.is_empty()
+                || reading.is_some_and(|reading| differs.readings.contains(reading)))
+    })
+}
+
+const fn counted_as(statement: &Statement) -> CountedAs {
+    match statement {
+        Statement { capped: Some(_), .. } => CountedAs::Capped,
+        Statement { ours: true, .. } => CountedAs::Ours,
+        Statement { number: Some(_), .. } => CountedAs::Number,
+        _ => CountedAs::Order,
+    }
 }
 
 const fn kind(statement: &Statement) -> StatementKind {

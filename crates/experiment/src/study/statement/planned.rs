@@ -1,28 +1,28 @@
 //! Statements whose names are resolved.
 
-use super::format::{StatementKind, Verdict};
+use super::format::{Disagreement, Statement, StatementKind, Verdict};
 
 /// A statement about one figure in one reading, names resolved.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct PlannedStatement {
     /// Full name: figure, name and reading.
     pub id: String,
-    /// Index of the statement in the file.
-    pub statement: usize,
+    /// The statement as the study has it.
+    pub statement: Statement,
     /// Index of the figure.
     pub figure: usize,
     /// Index of its measure.
     pub measure: usize,
-    /// Index of the reading.
-    pub reading: Option<usize>,
+    /// Name of the reading.
+    pub reading: Option<String>,
     /// Category in which it is counted.
     pub counted: CountedAs,
     /// Kind of statement.
     pub kind: StatementKind,
     /// The recorded verdict with all runs.
     pub expected: Verdict,
-    /// Index of its cause among those of the statement.
-    pub differs: Option<usize>,
+    /// The recorded disagreement.
+    pub differs: Option<Disagreement>,
     /// The cases that must hold, one per point.
     pub cases: Vec<Case>,
 }

@@ -3,8 +3,8 @@
 use driftway_scenario::{TomlFile, Unit};
 
 use super::*;
-use crate::study::format::Study;
-use crate::study::plan::{AxisPoint, PlannedFigure};
+use crate::study::format::{Settings, Study};
+use crate::study::plan::{AxisPoint, PlannedArm, PlannedFigure};
 
 const PAPER: &str = r#"
     title = "t"
@@ -48,19 +48,26 @@ fn all(readings: &str, statement: &str) -> Result<Vec<PlannedStatement>, String>
     let text = format!("{PAPER}\n{readings}\n[[statement]]\nsays = 'something'\n{statement}");
     let file = TomlFile::parse("p.toml", text).map_err(|error| error.to_string())?;
     let study: Study = file.read().map_err(|error| error.to_string())?;
-    let point =
-        |value, text: &str| AxisPoint { value: Some(value), text: text.to_owned(), name: None };
-    let figure = |arms: &[usize], xs: Vec<AxisPoint>| PlannedFigure {
-        arms: arms.to_vec(),
-        jobs: vec![vec![0; xs.len()]; arms.len()],
-        points: xs,
+    let point = |value, text: &str| AxisPoint {
+        value: Some(value),
+        text: text.to_owned(),
+        name: None,
+        reference: Settings::new(),
+    };
+    let figure = |number: usize, arms: usize, points: Vec<AxisPoint>| PlannedFigure {
+        figure: study.figures[number].clone(),
+        arms: study.arms[..arms]
+            .iter()
+            .map(|arm| PlannedArm { arm: arm.clone(), jobs: vec![0; points.len()] })
+            .collect(),
+        points,
         unit: Unit::Second,
     };
     let all = vec![point(0.01, "10 ms"), point(0.03, "30 ms"), point(0.05, "50 ms")];
     let figures = [
-        figure(&[0, 1, 2], all),
+        figure(0, 3, all),
         // Figure 17 has its own arm.
-        figure(&[0, 1, 2, 3], vec![point(0.05, "50 ms"), point(0.01, "10 ms")]),
+        figure(1, 4, vec![point(0.05, "50 ms"), point(0.01, "10 ms")]),
     ];
     plan(&file, &study, &figures).map_err(|error| error.to_string())
 }
@@ -190,16 +197,17 @@ fn a_statement_is_judged_in_each_figure_and_reading() {
         because = 'd'
         shown_by = 'e'";
     let all = all(READINGS, statement).unwrap();
+    let cause = |p: &PlannedStatement| p.differs.as_ref().map(|differs| differs.because.clone());
     let found: Vec<_> =
-        all.iter().map(|p| (p.id.as_str(), p.expected, p.differs, p.counted)).collect();
+        all.iter().map(|p| (p.id.as_str(), p.expected, cause(p), p.counted)).collect();
     use super::format::Verdict::{Agrees, Differs};
     assert_eq!(
         found,
         [
-            ("8-order-text", Differs, Some(1), CountedAs::Order),
-            ("8-order-wire", Differs, Some(1), CountedAs::Order),
+            ("8-order-text", Differs, Some("d".to_owned()), CountedAs::Order),
+            ("8-order-wire", Differs, Some("d".to_owned()), CountedAs::Order),
             ("17-order-text", Agrees, None, CountedAs::Order),
-            ("17-order-wire", Differs, Some(0), CountedAs::Order),
+            ("17-order-wire", Differs, Some("b".to_owned()), CountedAs::Order),
         ]
     );
     let below = |at: usize| all[at].cases[0].quantity.cells()[1];
