@@ -1,19 +1,16 @@
 //! `driftway run`: simulates a scenario with one or more seeds.
 
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use driftway_experiment::command;
-use driftway_experiment::runner::parallel_map;
+use driftway_experiment::runner::{Job, parallel_map};
 use driftway_experiment::summary::summarise;
 use driftway_scenario::Scenario;
-use driftway_sim::Observers;
-use driftway_sim::results::{Document, RunResult, SCHEMA, Timing};
+use driftway_sim::results::{Document, SCHEMA, Timing};
 use driftway_sim::trace::Trace;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, ScenarioArgs};
 use crate::check::load_scenario;
 use crate::failure::Failure;
 use crate::files::{OutputDir, Staging};
@@ -106,6 +103,8 @@ fn simulate(
     let runs = args.runs.get();
     let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let jobs = args.jobs.map_or(processors, |jobs| jobs.get()).min(runs);
+    let ScenarioArgs { scenario: file, set } = &args.scenario;
+    let job = Job::new(scenario.clone(), file.to_string_lossy().into_owned(), set.clone());
     let progress = progress_bar(runs);
     #[expect(clippy::disallowed_methods, reason = "measures wall-clock time only")]
     let started = std::time::Instant::now();
@@ -113,10 +112,9 @@ fn simulate(
         let traced = args.out.is_some() && (index == 0 || args.trace);
         let seed = args.seed + index as u64;
         let mut kept = records.start_run(staging, scenario, seed, traced)?;
-        let result = run_seed(args, scenario, seed, kept.watch());
-        let outcome = result.map(|result| (result, kept.finish()));
+        let result = job.catch_failure(seed, || driftway_sim::run(scenario, seed, kept.watch()));
         progress.inc(1);
-        outcome
+        Ok::<_, Failure>((result?, kept.finish()))
     });
     let wall_s = started.elapsed().as_secs_f64();
     progress.finish_and_clear();
@@ -140,29 +138,6 @@ fn simulate(
         },
     };
     Ok((document, kept))
-}
-
-fn run_seed(
-    args: &RunArgs,
-    scenario: &Scenario,
-    seed: u64,
-    watch: Observers<'_>,
-) -> Result<RunResult, Failure> {
-    let result = catch_unwind(AssertUnwindSafe(|| driftway_sim::run(scenario, seed, watch)));
-    match result {
-        Ok(Ok(result)) => Ok(result),
-        Ok(Err(error)) => Err(run_failure(args, seed, &error)),
-        // The panic's message is on standard error already.
-        Err(_) => Err(run_failure(args, seed, &"it panicked")),
-    }
-}
-
-/// A failed run is a bug in driftway: the message says so, with the command that reproduces it.
-fn run_failure(args: &RunArgs, seed: u64, what: &dyn std::fmt::Display) -> Failure {
-    let command =
-        command::run_command(&args.scenario.scenario.to_string_lossy(), &args.scenario.set);
-    let command = format!("{command} --seed {seed}");
-    driftway_experiment::Error::Bug { what: what.to_string(), command }.into()
 }
 
 /// Progress bar on standard error, shown only on a terminal.

@@ -106,7 +106,11 @@ impl Job {
     }
 
     /// Any failure of a run is a bug in driftway.
-    fn catch_failure<T>(
+    ///
+    /// # Errors
+    ///
+    /// A failed run, with the command that reproduces it.
+    pub fn catch_failure<T>(
         &self,
         seed: u64,
         work: impl FnOnce() -> Result<T, RunError>,

@@ -20,82 +20,42 @@ pub struct Metric {
     pub meaning: &'static str,
 }
 
+/// Lists metrics: name, label and heading, and the meaning.
+macro_rules! metrics {
+    ($($name:literal, $label:literal, $heading:literal: $meaning:literal;)+) => {
+        [$(Metric { name: $name, label: $label, heading: $heading, meaning: $meaning }),+]
+    };
+}
+
 /// The compared metrics.
-pub const METRICS: [Metric; 13] = [
-    Metric {
-        name: "goodput_bps",
-        label: "goodput",
-        heading: "goodput",
-        meaning: "Payload delivered in order, over all flows, divided by their time (bit/s).",
-    },
-    Metric {
-        name: "data_hops",
-        label: "hops of data",
-        heading: "data",
-        meaning: "TCP segments with payload, SYN or FIN, and datagrams, that routing sent or forwarded.",
-    },
-    Metric {
-        name: "ack_hops",
-        label: "hops of ACKs",
-        heading: "ACKs",
-        meaning: "Other TCP segments that routing sent or forwarded.",
-    },
-    Metric {
-        name: "segments_sent",
-        label: "segments sent",
-        heading: "sent",
-        meaning: "Data segments sent, retransmissions included, over all flows.",
-    },
-    Metric {
-        name: "retransmissions",
-        label: "retransmissions",
-        heading: "retrans.",
-        meaning: "Retransmissions among the data segments sent.",
-    },
-    Metric {
-        name: "timeouts",
-        label: "timeouts",
-        heading: "RTO",
-        meaning: "Retransmission timeouts, over all flows.",
-    },
-    Metric {
-        name: "routing_packets",
-        label: "routing packets",
-        heading: "routing",
-        meaning: "Control packets of routing, sent and forwarded.",
-    },
-    Metric {
-        name: "queue_drops",
-        label: "queue drops",
-        heading: "queue",
-        meaning: "Packets dropped because a queue was full.",
-    },
-    Metric { name: "rts", label: "RTS", heading: "RTS", meaning: "RTS frames sent." },
-    Metric {
-        name: "retries",
-        label: "RTS retries",
-        heading: "retries",
-        meaning: "RTS frames beyond one for each hop of a segment: `rts` − `data_hops` − `ack_hops`, at least 0.",
-    },
-    Metric {
-        name: "mac_data",
-        label: "data frames",
-        heading: "data frames",
-        meaning: "Data frames sent, broadcasts included.",
-    },
-    Metric {
-        name: "collisions",
-        label: "collisions",
-        heading: "collisions",
-        meaning: "Frames that a node could have decoded but for another frame.",
-    },
-    Metric {
-        name: "link_failures",
-        label: "link failures",
-        heading: "link failures",
-        meaning: "Packets dropped by the MAC layer because no CTS or no ACK was received.",
-    },
-];
+pub const METRICS: [Metric; 13] = metrics! {
+    "goodput_bps", "goodput", "goodput":
+        "Payload delivered in order, over all flows, divided by their time (bit/s).";
+    "data_hops", "hops of data", "data":
+        "TCP segments with payload, SYN or FIN, and datagrams, that routing sent or forwarded.";
+    "ack_hops", "hops of ACKs", "ACKs":
+        "Other TCP segments that routing sent or forwarded.";
+    "segments_sent", "segments sent", "sent":
+        "Data segments sent, retransmissions included, over all flows.";
+    "retransmissions", "retransmissions", "retrans.":
+        "Retransmissions among the data segments sent.";
+    "timeouts", "timeouts", "RTO":
+        "Retransmission timeouts, over all flows.";
+    "routing_packets", "routing packets", "routing":
+        "Control packets of routing, sent and forwarded.";
+    "queue_drops", "queue drops", "queue":
+        "Packets dropped because a queue was full.";
+    "rts", "RTS", "RTS":
+        "RTS frames sent.";
+    "retries", "RTS retries", "retries":
+        "RTS frames beyond one for each hop of a segment: `rts` − `data_hops` − `ack_hops`, at least 0.";
+    "mac_data", "data frames", "data frames":
+        "Data frames sent, broadcasts included.";
+    "collisions", "collisions", "collisions":
+        "Frames that a node could have decoded but for another frame.";
+    "link_failures", "link failures", "link failures":
+        "Packets dropped by the MAC layer because no CTS or no ACK was received.";
+};
 
 /// User CPU time, which is reported but not compared.
 pub const CPU_TIME: &str = "user_s";

@@ -81,8 +81,7 @@ pub fn tables(plan: &Plan, kept: &StoredResults) -> Result<Vec<(String, String)>
     if !source.has_file(NUMBERS_FILE) {
         return Ok(Vec::new());
     }
-    let wrong =
-        |what: String| Error::refused(format!("{}: {what}", source.display_path(NUMBERS_FILE)));
+    let wrong = |what| invalid_numbers(source, what);
     let mut files: Vec<(String, String)> = Vec::new();
     for table in read_numbers_file(source)?.tables {
         if !source.has_file(&table.file) {
@@ -98,6 +97,10 @@ pub fn tables(plan: &Plan, kept: &StoredResults) -> Result<Vec<(String, String)>
         files[at].1 = table.insert_into(&files[at].1, &plan.study, kept).map_err(wrong)?;
     }
     Ok(files)
+}
+
+fn invalid_numbers(source: &Source, what: String) -> Error {
+    Error::refused(format!("{}: {what}", source.display_path(NUMBERS_FILE)))
 }
 
 fn read_numbers_file(source: &Source) -> Result<NumbersFile, Error> {
@@ -142,9 +145,8 @@ pub fn check(
         }
     }
     for cited in &numbers.cited {
-        let wrong =
-            |what: String| Error::refused(format!("{}: {what}", source.display_path(NUMBERS_FILE)));
-        let passage = AnnotatedPassage::parse(&cited.text).map_err(wrong)?;
+        let passage = AnnotatedPassage::parse(&cited.text);
+        let passage = passage.map_err(|what| invalid_numbers(source, what))?;
         if !texts.iter().any(|(_, text)| text.contains(&passage.text)) {
             checked.missing.push(format!("“{}” is in no text", passage.text));
         }
@@ -200,7 +202,7 @@ fn derive_numbers(
             "“{}” has {count} numbers, and `gives` {given}",
             collapse_whitespace(&cited.text)
         );
-        return Err(Error::refused(format!("{}: {what}", plan.source.display_path(NUMBERS_FILE))));
+        return Err(invalid_numbers(&plan.source, what));
     }
     let Some(file) = &cited.run else {
         let each = |text: &String| (expression::evaluate(text, &plan.study, kept), text.clone());
