@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use driftway_scenario::{Application, Flow, Scenario};
-use driftway_sim::results::{Document, Estimate, FLOW_METRICS, FlowResult, RunResult};
+use driftway_sim::results::{Estimate, FLOW_METRICS, FlowResult, RunDocument, RunResult};
 
 use crate::flow_names::{flow_name, is_transfer};
 use crate::text::count;
@@ -30,7 +30,7 @@ pub struct FlowStatistics {
 }
 
 /// Statistics of each flow of a document, or of all of them `as_one`.
-pub fn flow_statistics(document: &Document, as_one: bool) -> Vec<FlowStatistics> {
+pub fn flow_statistics(document: &RunDocument, as_one: bool) -> Vec<FlowStatistics> {
     if as_one {
         return vec![aggregate(document)];
     }
@@ -45,7 +45,7 @@ pub fn flow_statistics(document: &Document, as_one: bool) -> Vec<FlowStatistics>
 }
 
 /// Statistics of all flows of a document together.
-pub fn aggregate(document: &Document) -> FlowStatistics {
+pub fn aggregate(document: &RunDocument) -> FlowStatistics {
     let flows = &document.summary.flows;
     let transfers: Vec<usize> =
         (0..flows.len()).filter(|&flow| is_transfer(document, flow)).collect();
@@ -167,7 +167,7 @@ mod test {
     }
 
     /// Two runs of five flows, one of which delivers nothing and one sends nothing.
-    fn document() -> Document {
+    fn document() -> RunDocument {
         let flows = |factor: u64| {
             vec![
                 flow(300 * factor, Some(0.75), Some(2.0)),
@@ -178,7 +178,7 @@ mod test {
             ]
         };
         let runs = vec![run(1, flows(1)), run(2, flows(2))];
-        Document {
+        RunDocument {
             schema: driftway_sim::results::SCHEMA,
             version: String::new(),
             scenario: Scenario::parse("s.toml", SCENARIO, &[]).unwrap(),

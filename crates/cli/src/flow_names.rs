@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use driftway_experiment::labels::value_label;
 use driftway_scenario::{Application, Network};
-use driftway_sim::results::{Document, FlowSummary};
+use driftway_sim::results::{FlowSummary, RunDocument};
 
 /// Name of a flow: `0 → 4 Reno, ATCP`; in a mixed network with the names of its nodes.
-pub fn flow_name(document: &Document, flow: &FlowSummary) -> String {
+pub fn flow_name(document: &RunDocument, flow: &FlowSummary) -> String {
     let [from, to] = [flow.source, flow.destination].map(|node| document.scenario.node_name(node));
     let mut name = format!("{from} → {to} {}", transport(flow));
     if let Some(aid) = &flow.aid {
@@ -20,7 +20,7 @@ pub fn flow_name(document: &Document, flow: &FlowSummary) -> String {
 }
 
 /// Name of a hop: its number, in a mixed network with the nodes that the wire joins.
-pub fn hop_name(document: &Document, hop: u32) -> String {
+pub fn hop_name(document: &RunDocument, hop: u32) -> String {
     let wire = match &document.scenario.network {
         Network::Mixed(mixed) => (hop as usize).checked_sub(1).and_then(|n| mixed.wires.get(n)),
         Network::Path(_) | Network::Adhoc(_) => None,
@@ -44,7 +44,7 @@ fn transport(flow: &FlowSummary) -> String {
 }
 
 /// Returns true if a flow is a transfer, which can complete.
-pub fn is_transfer(document: &Document, flow: usize) -> bool {
+pub fn is_transfer(document: &RunDocument, flow: usize) -> bool {
     let flow = document.scenario.flows.get(flow);
     flow.is_some_and(|flow| matches!(flow.application, Application::Transfer(_)))
 }

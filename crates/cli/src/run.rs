@@ -6,7 +6,7 @@ use std::time::Duration;
 use driftway_experiment::runner::{Job, parallel_map};
 use driftway_experiment::summary::summarise;
 use driftway_scenario::Scenario;
-use driftway_sim::results::{Document, SCHEMA, Timing};
+use driftway_sim::results::{RunDocument, SCHEMA, Timing};
 use driftway_sim::trace::Trace;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -65,7 +65,7 @@ fn simulate_and_write(
     scenario: &Scenario,
     records: &mut Records,
     destination: Option<&OutputDir>,
-) -> Result<(Document, u64), Failure> {
+) -> Result<(RunDocument, u64), Failure> {
     // Event logs are written during the runs; all other files at the end, so that a killed run
     // leaves none.
     let early = destination.filter(|_| args.events).map(OutputDir::stage).transpose()?;
@@ -99,7 +99,7 @@ fn simulate(
     scenario: &Scenario,
     records: &Records,
     staging: Option<&Staging>,
-) -> Result<(Document, Vec<(u64, FinishedRecords)>), Failure> {
+) -> Result<(RunDocument, Vec<(u64, FinishedRecords)>), Failure> {
     let runs = args.runs.get();
     let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let jobs = args.jobs.map_or(processors, |jobs| jobs.get()).min(runs);
@@ -125,7 +125,7 @@ fn simulate(
         runs.push(result);
     }
     let events: u64 = runs.iter().map(|run| run.events).sum();
-    let document = Document {
+    let document = RunDocument {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         scenario: scenario.clone(),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use driftway_experiment::summary::estimate;
 use driftway_sim::results::{
-    Direction, Document, Estimate, FLOW_METRICS, FlowOutcome, FlowSummary, RunResult,
+    Direction, Estimate, FLOW_METRICS, FlowOutcome, FlowSummary, RunDocument, RunResult,
 };
 
 use crate::aggregate::{
@@ -21,7 +21,7 @@ const PER_FLOW_METRICS: [&str; 5] =
     ["completion_s", "throughput_bps", "goodput_ratio", "retransmissions", "timeouts"];
 
 /// All results as text.
-pub fn document(document: &Document) -> String {
+pub fn document(document: &RunDocument) -> String {
     let mut text = String::new();
     let name = &document.scenario.name;
     text += &wrapped(&format!("{name}: {}", seed_range(&document.runs)), 2);
@@ -69,12 +69,12 @@ fn metric_cell(metrics: &BTreeMap<String, Option<Estimate>>, metric: &str) -> St
 }
 
 /// Returns true if there are more flows than are shown side by side.
-pub fn has_many_flows(document: &Document) -> bool {
+pub fn has_many_flows(document: &RunDocument) -> bool {
     document.summary.flows.len() > MAX_SEPARATE_FLOWS
 }
 
 /// Tables of the flows: a few side by side; many first aggregated, then one per row.
-pub fn flows(document: &Document) -> Vec<Grid> {
+pub fn flows(document: &RunDocument) -> Vec<Grid> {
     if has_many_flows(document) {
         return vec![side_by_side(&[aggregate(document)]), one_flow_per_row(document)];
     }
@@ -96,7 +96,7 @@ fn side_by_side(subjects: &[FlowStatistics]) -> Grid {
 }
 
 /// Table with a row per flow, and a column per metric that any of them has, in one unit.
-pub fn one_flow_per_row(document: &Document) -> Grid {
+pub fn one_flow_per_row(document: &RunDocument) -> Grid {
     let flows = &document.summary.flows;
     let of = |flow: &FlowSummary, metric: &str| flow.metrics.get(metric).copied().flatten();
     let column = |metric: &&'static str| {
@@ -116,7 +116,7 @@ pub fn one_flow_per_row(document: &Document) -> Grid {
 }
 
 /// A sentence for each flow whose transfer did not complete in every run.
-pub fn incomplete_transfers(document: &Document) -> Vec<String> {
+pub fn incomplete_transfers(document: &RunDocument) -> Vec<String> {
     let sentence = |(index, flow): (usize, &FlowSummary)| {
         is_transfer(document, index).then_some(())?;
         let late: Vec<&RunResult> = document
@@ -160,7 +160,7 @@ pub fn incomplete_transfers(document: &Document) -> Vec<String> {
 }
 
 /// Table of the traffic on each hop.
-pub fn links(document: &Document) -> Grid {
+pub fn links(document: &RunDocument) -> Grid {
     let runs = &document.runs;
     let Some(first) = runs.first() else { return Grid::default() };
     let header = ["hop", "direction", "frames", "bytes", "marked", "dropped", "utilisation"];
@@ -194,7 +194,7 @@ pub fn links(document: &Document) -> Grid {
 }
 
 /// Table of dropped packets by reason.
-pub fn drops(document: &Document) -> Grid {
+pub fn drops(document: &RunDocument) -> Grid {
     let rows = document.summary.drops.iter();
     Grid {
         header: vec!["packets dropped, by reason".to_owned(), "per run".to_owned()],

@@ -9,13 +9,13 @@ use driftway_scenario::Scenario;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The schema version of [`Document`]. It increases when a reader of the old form would misread the
+/// The schema version of [`RunDocument`]. It increases when a reader of the old form would misread the
 /// new one.
 pub const SCHEMA: u32 = 2;
 
 /// The results of one `driftway run`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Document {
+pub struct RunDocument {
     /// The version of this form; it increases when a reader of the old one would misread the new one.
     pub schema: u32,
     /// The version of driftway that wrote it.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use driftway_experiment::validation::ns2::{ResourceUsage, run_measured};
-use driftway_sim::results::{Document, RunResult};
+use driftway_sim::results::{RunDocument, RunResult};
 
 use crate::failure::Failure;
 
@@ -23,7 +23,7 @@ pub fn run_in_process(
     }
     let failed = |what: &dyn std::fmt::Display| Failure::Failed(what.to_string());
     let (text, used) = run_measured(&mut command).map_err(|error| failed(&error))?;
-    let mut document: Document = serde_json::from_str(&text).map_err(|error| failed(&error))?;
+    let mut document: RunDocument = serde_json::from_str(&text).map_err(|error| failed(&error))?;
     let run = document.runs.pop().ok_or_else(|| failed(&"a run without results"))?;
     Ok((run, used))
 }

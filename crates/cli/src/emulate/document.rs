@@ -14,12 +14,12 @@ use super::plan::Plan;
 use crate::args::EmulateArgs;
 use crate::text::{count, list, value, wrapped};
 
-/// Version of the schema of [`Document`], incremented by incompatible changes.
+/// Version of the schema of [`EmulationDocument`], incremented by incompatible changes.
 const SCHEMA: u32 = 3;
 
 /// Results of one `driftway emulate`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Document {
+pub struct EmulationDocument {
     /// Version of this form, incremented by incompatible changes.
     schema: u32,
     /// Version of driftway.
@@ -128,7 +128,7 @@ struct Lateness {
     tolerated_s: f64,
 }
 
-impl Document {
+impl EmulationDocument {
     /// Builds the document from the command line, the scenario, the exit statuses of the main program
     /// and of the others, and the network's report.
     pub fn new(
@@ -200,7 +200,7 @@ impl Document {
     }
 }
 
-impl fmt::Display for Document {
+impl fmt::Display for EmulationDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = &self.scenario.name;
         writeln!(f, "{name}: {} in real time, seed {}", value("_s", self.duration_s), self.seed)?;
@@ -267,7 +267,7 @@ mod test {
             delivered: 1,
             delivered_bytes: 1,
         };
-        let document = Document {
+        let document = EmulationDocument {
             schema: SCHEMA,
             version: "",
             scenario: Scenario::load(Path::new(file), &[]).unwrap(),

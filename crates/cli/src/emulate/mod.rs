@@ -21,7 +21,7 @@ use crate::check::load_scenario;
 use crate::failure::{Failure, failed};
 use crate::files::OutputDir;
 use crate::output::{check_output, json, with_output};
-use document::Document;
+use document::EmulationDocument;
 use plan::{BackgroundProgram, Plan};
 use programs::{Place, Program, Programs};
 use signals::{Signals, WakeReason};
@@ -54,7 +54,11 @@ pub fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Creates the namespaces, runs the programs over the network, and ends all processes.
-fn run_programs(args: &EmulateArgs, scenario: &Scenario, plan: &Plan) -> Result<Document, Failure> {
+fn run_programs(
+    args: &EmulateArgs,
+    scenario: &Scenario,
+    plan: &Plan,
+) -> Result<EmulationDocument, Failure> {
     // Before the first thread starts, so that all threads inherit the blocked signals.
     let mut signals = Signals::block_termination().map_err(|e| failed("block signals", &e))?;
     let emulation = Emulation::new(scenario, args.seed, mtu(scenario), &plan.nodes)
@@ -107,7 +111,7 @@ fn run_programs(args: &EmulateArgs, scenario: &Scenario, plan: &Plan) -> Result<
     if let Some(why) = plan.background.iter().zip(&statuses).find_map(not_run) {
         return Err(Failure::Failed(why));
     }
-    Ok(Document::new(args, scenario, plan, &addresses, exit_status, &statuses, &report))
+    Ok(EmulationDocument::new(args, scenario, plan, &addresses, exit_status, &statuses, &report))
 }
 
 /// Message about a program that the shell could not run, if that is its status.
@@ -187,7 +191,7 @@ fn status_line(args: &EmulateArgs) -> ProgressBar {
 fn write_output(
     args: &EmulateArgs,
     scenario: &Scenario,
-    document: &Document,
+    document: &EmulationDocument,
     destination: Option<&OutputDir>,
 ) -> Result<(), Failure> {
     let json = json(document);

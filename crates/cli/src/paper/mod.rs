@@ -14,7 +14,7 @@ use std::path::Path;
 
 use driftway_experiment::rows;
 use driftway_experiment::study::citations;
-use driftway_experiment::study::document::{Document, Timing};
+use driftway_experiment::study::document::{StudyDocument, Timing};
 use driftway_experiment::study::outcome::StudyOutcome;
 use driftway_experiment::study::plan::{Plan, plan};
 use driftway_experiment::study::results::{self, Results};
@@ -131,7 +131,7 @@ fn write_to_paper_dir(dir: &Path, file: &str, text: &str) -> Result<(), Failure>
 fn check_recorded_results(
     plan: &Plan,
     found: &StoredResults,
-    document: &Document,
+    document: &StudyDocument,
 ) -> Result<(), Failure> {
     if document.recorded == RecordedVerdicts::None
         || !plan.source.has_file(stored_results::RESULTS_FILE)
@@ -179,7 +179,7 @@ fn run_selection(
 fn write_files(
     mut staging: Staging,
     outcome: &StudyOutcome<'_>,
-    document: &Document,
+    document: &StudyDocument,
 ) -> Result<(), Failure> {
     let StudyOutcome { plan, selection, results } = *outcome;
     let mut files: Vec<&str> = plan.files.iter().map(String::as_str).collect();
@@ -201,7 +201,7 @@ fn write_files(
 }
 
 /// Compares the verdicts with the recorded ones, if verdicts are recorded for this number of runs.
-fn check_recorded_verdicts(document: &Document) -> Result<(), Failure> {
+fn check_recorded_verdicts(document: &StudyDocument) -> Result<(), Failure> {
     let unexpected: Vec<String> =
         document.unexpected().iter().map(|statement| statement.id.clone()).collect();
     if unexpected.is_empty() || document.recorded == RecordedVerdicts::None {

@@ -12,7 +12,7 @@ use crate::page::figure::Figure;
 use crate::page::{Frame, render};
 use crate::text::{Grid, count};
 use driftway_experiment::command::shell_quoted;
-use driftway_experiment::study::document::{Document, FigureResult, StatementResult};
+use driftway_experiment::study::document::{FigureResult, StatementResult, StudyDocument};
 use driftway_experiment::study::format::{Figure as StudyFigure, Group, Study};
 use driftway_experiment::study::outcome::StudyOutcome;
 use driftway_experiment::study::plan::{Plan, PlannedArm, PlannedFigure};
@@ -26,7 +26,7 @@ use driftway_experiment::study::statement::format::Verdict;
 pub struct Page<'a> {
     frame: Frame<'a>,
     study: &'a Study,
-    document: &'a Document,
+    document: &'a StudyDocument,
     /// Authors and publication; empty for a study that does not reproduce a paper.
     source: String,
     /// True if any figure has numbers of the paper.
@@ -91,7 +91,7 @@ const MAX_ARMS_SHOWN: usize = 6;
 ///
 /// # Errors
 /// A failure to render the template.
-pub fn page(outcome: &StudyOutcome<'_>, document: &Document) -> Result<String, Failure> {
+pub fn page(outcome: &StudyOutcome<'_>, document: &StudyDocument) -> Result<String, Failure> {
     let StudyOutcome { plan, selection, .. } = outcome;
     let study = &plan.study;
     let run = plan.figures.iter().enumerate();
@@ -120,7 +120,7 @@ pub fn page(outcome: &StudyOutcome<'_>, document: &Document) -> Result<String, F
 /// The section of a figure that was run.
 fn section<'a>(
     outcome: &StudyOutcome<'a>,
-    document: &'a Document,
+    document: &'a StudyDocument,
     number: usize,
     planned: &'a PlannedFigure,
 ) -> Section<'a> {

@@ -10,7 +10,7 @@ use super::tables::{
 };
 use crate::failure::Failure;
 use crate::text::{Grid, capitalized, count, mean, value, value_in, wrapped};
-use driftway_experiment::study::document::{Count, Document, FigureResult, StatementResult};
+use driftway_experiment::study::document::{Count, FigureResult, StatementResult, StudyDocument};
 use driftway_experiment::study::format::Study;
 use driftway_experiment::study::plan::{Plan, PlannedFigure, plan};
 use driftway_experiment::study::select::RecordedVerdicts;
@@ -80,7 +80,7 @@ pub fn heading(study: &Study) -> String {
 }
 
 /// All figures and statements as text.
-pub fn document(plan: &Plan, document: &Document) -> String {
+pub fn document(plan: &Plan, document: &StudyDocument) -> String {
     let mut text = heading(&plan.study);
     if plan.study.groups.len() > 1 {
         for group in &plan.study.groups {
@@ -141,7 +141,7 @@ pub const COUNTS_NOTE: &str = "For each reading, the number of the paper's state
     any aid and are not counted. Ours are not in the paper.";
 
 /// Table of the number of statements that agree, by reading and kind.
-pub fn counts_table(document: &Document) -> Grid {
+pub fn counts_table(document: &StudyDocument) -> Grid {
     let of = |count: &Count| match (count.agree, count.total() - count.not_run) {
         (_, 0) => "–".to_owned(),
         (agree, all) => format!("{agree} of {all}"),
@@ -272,7 +272,7 @@ pub fn measured_value(statement: &StatementResult) -> String {
 }
 
 /// Summary: the number of statements that agree, and the number of runs.
-pub fn summary(document: &Document, timed: bool) -> String {
+pub fn summary(document: &StudyDocument, timed: bool) -> String {
     let of = |counted: bool, verdict| {
         let counted =
             document.statements.iter().filter(|s| (s.counted != CountedAs::Capped) == counted);

@@ -4,7 +4,7 @@ use driftway_sim::results::Estimate;
 
 use crate::text::{Grid, Scale, mean_in, value_in};
 use driftway_experiment::study::document::{
-    ArmResult, CurveResult, Document, FigureResult, PointResult,
+    ArmResult, CurveResult, FigureResult, PointResult, StudyDocument,
 };
 use driftway_experiment::study::format::{Comparison, Figure, Study};
 use driftway_experiment::study::measure::geometric_mean;
@@ -92,7 +92,7 @@ pub fn ratios_table(study: &Study, measures: &[&FigureResult]) -> Option<Grid> {
 
 /// Table of the paired ratios of all figures, with a row per figure and pair of arms, and a column per
 /// label of a measure; `None` unless two figures have ratios.
-pub fn ratios_summary(study: &Study, document: &Document) -> Option<Grid> {
+pub fn ratios_summary(study: &Study, document: &StudyDocument) -> Option<Grid> {
     let compared: Vec<&FigureResult> =
         document.figures.iter().filter(|figure| !figure.ratios.is_empty()).collect();
     let mut labels: Vec<&str> = Vec::new();

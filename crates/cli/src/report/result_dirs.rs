@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use driftway_base::Instant;
 use driftway_sim::log::EventLog;
-use driftway_sim::results::{Document, SCHEMA};
+use driftway_sim::results::{RunDocument, SCHEMA};
 use driftway_sim::trace::{FaultEvent, FlowTrace, Trace};
 use serde::Deserialize;
 
@@ -21,7 +21,7 @@ pub struct ResultDir {
     /// Path of the directory.
     pub dir: PathBuf,
     /// Content of its `results.json`.
-    pub document: Document,
+    pub document: RunDocument,
     /// Keys of the scenario with their values, as in a scenario file.
     pub keys: BTreeMap<String, String>,
 }
@@ -138,7 +138,7 @@ fn read_result_dir(dir: PathBuf) -> Result<ResultDir, Failure> {
         let what = format!("schema {schema}, but this version of driftway reads schema {SCHEMA}");
         return Err(Failure::Input(format!("{path}: {what}\nhelp: {again}")));
     }
-    let document: Document = serde_json::from_str(&text).map_err(|error| {
+    let document: RunDocument = serde_json::from_str(&text).map_err(|error| {
         let path = path.display();
         Failure::Input(format!(
             "{path}: {error}\nhelp: it was written by driftway {version}; {again}"

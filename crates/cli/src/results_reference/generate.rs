@@ -17,7 +17,7 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::markdown::{Document, Documents, one_line};
+use super::markdown::{DocumentSchema, Documents, one_line};
 use crate::paper::kernel::counters::COUNTERS;
 use crate::paper::kernel::document as kernel;
 use crate::paper::print::PaperSummary;
@@ -75,13 +75,14 @@ fn fields(schema: &Value) -> Vec<String> {
 
 /// The whole reference.
 pub fn reference() -> String {
-    let document = |title, about, schema| Document { title, about, schema, skipped: Vec::new() };
-    let paper = schema::<study::document::Document>();
+    let document =
+        |title, about, schema| DocumentSchema { title, about, schema, skipped: Vec::new() };
+    let paper = schema::<study::document::StudyDocument>();
     let documents = vec![
         document(
             "driftway run",
             "The document of `driftway run --json`, and `results.json` of `run --out`.",
-            schema::<results::Document>(),
+            schema::<results::RunDocument>(),
         ),
         document(
             "driftway sweep and driftway paper",
@@ -89,12 +90,12 @@ pub fn reference() -> String {
              `results.json` of `--out`. A sweep has no readings and no statements.",
             paper.clone(),
         ),
-        Document {
+        DocumentSchema {
             title: "driftway paper --kernel",
             about: "The document of `driftway paper NAME --kernel --json`, and `results.json` of \
                     `--out`: all fields of [`driftway paper`](#driftway-sweep-and-driftway-paper), \
                     with the arms of the kernel among its arms, and these:",
-            schema: schema::<kernel::Document>(),
+            schema: schema::<kernel::KernelDocument>(),
             skipped: fields(&paper),
         },
         document(
@@ -105,17 +106,17 @@ pub fn reference() -> String {
         document(
             "driftway validate",
             "The document of `driftway validate --json`, and `results.json` of `--out`.",
-            schema::<validation::document::Document>(),
+            schema::<validation::document::ValidationDocument>(),
         ),
         document(
             "driftway emulate",
             "The document of `driftway emulate --json`, and `emulation.json` of `--out`.",
-            schema::<emulate::document::Document>(),
+            schema::<emulate::document::EmulationDocument>(),
         ),
         document(
             "driftway shim status",
             "The document of `driftway shim status --json`.",
-            schema::<shim::document::Document>(),
+            schema::<shim::document::ShimStatus>(),
         ),
     ];
     let documents = Documents::new(documents);

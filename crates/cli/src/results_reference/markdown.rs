@@ -11,7 +11,7 @@ use super::committed::anchor;
 const INLINE_FIELDS: usize = 7;
 
 /// A document.
-pub struct Document {
+pub struct DocumentSchema {
     pub title: &'static str,
     pub about: &'static str,
     /// Its schema.
@@ -22,7 +22,7 @@ pub struct Document {
 
 /// Writer of the sections of documents.
 pub struct Documents {
-    documents: Vec<Document>,
+    documents: Vec<DocumentSchema>,
     /// Titles of the types that have a section of their own, by their schema.
     shared: BTreeMap<String, String>,
 }
@@ -36,7 +36,7 @@ struct Rows {
 }
 
 impl Documents {
-    pub fn new(documents: Vec<Document>) -> Self {
+    pub fn new(documents: Vec<DocumentSchema>) -> Self {
         let mut uses: BTreeMap<String, (String, usize)> = BTreeMap::new();
         for document in &documents {
             count_uses(document, &document.schema, &document.skipped, &mut uses);
@@ -82,7 +82,7 @@ impl Documents {
     }
 
     /// Writes the table of an object, then those of the objects in it.
-    fn table(&self, out: &mut String, document: &Document, path: &str, schema: &Value) {
+    fn table(&self, out: &mut String, document: &DocumentSchema, path: &str, schema: &Value) {
         let mut rows = Rows::default();
         self.fields(&mut rows, document, path, schema);
         let _ = write!(out, "\n| field | type | meaning |\n|---|---|---|\n{}", rows.text);
@@ -92,7 +92,7 @@ impl Documents {
         }
     }
 
-    fn fields(&self, rows: &mut Rows, document: &Document, path: &str, schema: &Value) {
+    fn fields(&self, rows: &mut Rows, document: &DocumentSchema, path: &str, schema: &Value) {
         let root = &document.schema;
         let always = strings(schema.get("required"));
         let skipped = |name: &str| path.is_empty() && document.skipped.iter().any(|s| s == name);
@@ -136,7 +136,7 @@ impl Documents {
     }
 
     /// The fields of the objects that are values of a field: in the same table if they are few.
-    fn inside(&self, rows: &mut Rows, document: &Document, path: &str, field: &Value) {
+    fn inside(&self, rows: &mut Rows, document: &DocumentSchema, path: &str, field: &Value) {
         let root = &document.schema;
         let (mut path, mut at) = (path.to_owned(), field);
         loop {
@@ -230,7 +230,7 @@ fn fields_in_order(schema: &Value) -> Vec<(&String, &Value)> {
 
 /// Counts the places at which each type with fields is used, by its schema, with its name.
 fn count_uses(
-    document: &Document,
+    document: &DocumentSchema,
     schema: &Value,
     skipped: &[String],
     uses: &mut BTreeMap<String, (String, usize)>,

@@ -14,7 +14,7 @@ const SCHEMA: u32 = 2;
 
 /// `driftway shim status --json`
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Document {
+pub struct ShimStatus {
     /// Version of this form, incremented by incompatible changes.
     pub schema: u32,
     /// Version of driftway.
@@ -188,7 +188,7 @@ impl From<FlowStatus> for Flow {
     }
 }
 
-impl From<ShimSnapshot> for Document {
+impl From<ShimSnapshot> for ShimStatus {
     fn from(snapshot: ShimSnapshot) -> Self {
         let named = |(name, count): (&str, u64)| (name.to_owned(), count);
         Self {
@@ -210,7 +210,7 @@ impl From<ShimSnapshot> for Document {
     }
 }
 
-impl Document {
+impl ShimStatus {
     /// Queries the kernel's state of each flow; a closed connection has none.
     pub fn query_kernel(&mut self) {
         for flow in &mut self.flows {
@@ -305,7 +305,7 @@ mod test {
             time_to_resume_s: None,
             kernel: Some(kernel),
         };
-        let document = Document {
+        let document = ShimStatus {
             schema: SCHEMA,
             version: String::new(),
             uptime_s: 1.0,

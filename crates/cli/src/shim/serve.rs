@@ -17,7 +17,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use tracing::debug;
 
-use super::document::Document;
+use super::document::ShimStatus;
 use crate::output::json;
 
 /// Time limit of a request and its response.
@@ -61,7 +61,7 @@ pub fn serve(listener: &UnixListener, asker: &StatusHandle) {
         }
         if clock.now() >= next_question && clients.iter().any(Client::awaits_response) {
             next_question = clock.now() + MIN_QUERY_INTERVAL;
-            let document = asker.snapshot().map(Document::from);
+            let document = asker.snapshot().map(ShimStatus::from);
             for client in clients.iter_mut().filter(|client| client.awaits_response()) {
                 client.answer = Some((answer(&client.request, document.as_ref()), 0));
             }
@@ -164,7 +164,7 @@ impl Client {
     }
 }
 
-fn answer(request: &[u8], document: Option<&Document>) -> Vec<u8> {
+fn answer(request: &[u8], document: Option<&ShimStatus>) -> Vec<u8> {
     let request = String::from_utf8_lossy(request);
     let Some(document) = document else {
         return response("503 Service Unavailable", "text/plain", "the shim does not answer\n");
@@ -189,7 +189,7 @@ fn response(status: &str, kind: &str, body: &str) -> Vec<u8> {
 ///
 /// # Errors
 /// `NotFound` or `ConnectionRefused` if no shim is running; other I/O errors.
-pub fn fetch(path: &Path) -> io::Result<Document> {
+pub fn fetch(path: &Path) -> io::Result<ShimStatus> {
     let mut stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(CLIENT_TIMEOUT))?;
     stream.write_all(b"GET /status HTTP/1.0\r\n\r\n")?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use driftway_shim::FlowState;
 
 use super::args::StatusArgs;
-use super::document::{Document, Flow};
+use super::document::{Flow, ShimStatus};
 use super::{serve, socket_path};
 use crate::failure::{Failure, failed};
 use crate::output::json;
@@ -59,7 +59,7 @@ fn no_answer(tried: &str) -> Failure {
 const HEADER: [&str; 9] =
     ["peer", "port", "state", "cwnd", "RTO", "stored", "undos", "outages", "resumed"];
 
-fn table(document: &Document) -> String {
+fn table(document: &ShimStatus) -> String {
     let counted = |name: &str| document.counts.events.get(name).copied().unwrap_or(0);
     let mut text = format!(
         "{}, {} stored, running for {:.0} s: {}, {} survived, {}\n",
@@ -172,7 +172,7 @@ mod test {
                 congestion_control: "cubic".to_owned(),
             }),
         };
-        let document = Document {
+        let document = ShimStatus {
             schema: 1,
             version: String::new(),
             uptime_s: 123_456.0,
@@ -196,7 +196,7 @@ mod test {
 
     #[test]
     fn each_metric_has_a_type_and_each_line_a_value() {
-        let document = Document {
+        let document = ShimStatus {
             schema: 1,
             version: String::new(),
             uptime_s: 1.5,

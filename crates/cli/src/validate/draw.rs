@@ -8,7 +8,9 @@ use plotly::layout::{AxisType, RangeMode};
 use crate::page::chart::{CurveTrace, Position, error_bars, half_width, horizontal_line};
 use crate::page::figure::{Figure, PALETTE, axis, escaped, layout};
 use driftway_experiment::validation::compare::Interval;
-use driftway_experiment::validation::document::{CaseResult, Document, FormulaResult, PointResult};
+use driftway_experiment::validation::document::{
+    CaseResult, FormulaResult, PointResult, ValidationDocument,
+};
 use driftway_experiment::validation::run_metrics::METRICS;
 
 /// Chain cases that are plotted together: with the options of ns-2, and as in the standards.
@@ -17,7 +19,7 @@ const CHAINS: [(&str, &str); 2] =
 
 /// Plot of goodput against the number of hops of a chain, in all four simulations; `None` if a case was
 /// not run.
-pub fn chains(document: &Document) -> Option<Figure> {
+pub fn chains(document: &ValidationDocument) -> Option<Figure> {
     let mut plot = Plot::new();
     for ((name, how), colour) in CHAINS.into_iter().zip(PALETTE) {
         let case = document.cases.iter().find(|case| case.name == name)?;

@@ -7,7 +7,7 @@ mod tables;
 
 use driftway_experiment::study::reference::ReferenceSimulator;
 use driftway_experiment::validation::cases::{CaseInfo, FormulaCase, ValidationCases};
-use driftway_experiment::validation::document::{self, Document, SCHEMA, Timing};
+use driftway_experiment::validation::document::{self, SCHEMA, Timing, ValidationDocument};
 use driftway_experiment::validation::ns2::Ns2Simulator;
 use driftway_experiment::validation::run_metrics::StoredRuns;
 use driftway_experiment::validation::simulate::{PointRuns, PointWork, run_count, simulate};
@@ -44,7 +44,7 @@ fn run(
     cases: &ValidationCases,
     stored: &[StoredRuns; 2],
     ns2: Option<&Ns2Simulator>,
-) -> Result<Document, Failure> {
+) -> Result<ValidationDocument, Failure> {
     let seeds = |of: &CaseInfo| args.runs.map_or(of.seeds, |runs| runs.get());
     let mut work = Vec::new();
     for case in &cases.cases {
@@ -83,7 +83,7 @@ fn run(
         .iter()
         .map(|formula| document::formula_result(formula, next(formula.about.points.len())))
         .collect::<Result<_, _>>()?;
-    Ok(Document {
+    Ok(ValidationDocument {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
         cases: results,
@@ -92,7 +92,7 @@ fn run(
     })
 }
 
-fn check_agreement(document: &Document) -> Result<(), Failure> {
+fn check_agreement(document: &ValidationDocument) -> Result<(), Failure> {
     let differing: Vec<String> = document.differing().into_iter().map(str::to_owned).collect();
     if differing.is_empty() {
         return Ok(());

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::print::{judgement, source, summary, verdict};
 use driftway_experiment::study::reference::AgreementCriterion;
-use driftway_experiment::validation::document::{CaseResult, Document, FormulaResult};
+use driftway_experiment::validation::document::{CaseResult, FormulaResult, ValidationDocument};
 
 use super::{draw, tables};
 use crate::failure::Failure;
@@ -53,7 +53,7 @@ struct Section {
 ///
 /// # Errors
 /// A failure to render the template.
-pub fn page(document: &Document) -> Result<String, Failure> {
+pub fn page(document: &ValidationDocument) -> Result<String, Failure> {
     let word = |agrees| match agrees {
         Some(true) => "agrees",
         Some(false) => "differs",

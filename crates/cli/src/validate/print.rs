@@ -5,10 +5,10 @@ use std::fmt::Write;
 use super::tables::{counts_table, formula_table, goodput_table, interval};
 use crate::text::{count, wrapped};
 use driftway_experiment::study::reference::AgreementCriterion;
-use driftway_experiment::validation::document::{CaseResult, Document};
+use driftway_experiment::validation::document::{CaseResult, ValidationDocument};
 
 /// All cases and the summary as text.
-pub fn document(document: &Document) -> String {
+pub fn document(document: &ValidationDocument) -> String {
     let mut text = String::new();
     for case in &document.cases {
         let _ = writeln!(text, "{} ({})", case.title, case.name);
@@ -75,7 +75,7 @@ pub fn judgement(judge: AgreementCriterion, agrees: Option<bool>) -> String {
 }
 
 /// Number of cases that agree, and the time that the runs took.
-pub fn summary(document: &Document) -> String {
+pub fn summary(document: &ValidationDocument) -> String {
     let verdicts: Vec<Option<bool>> = document
         .cases
         .iter()

@@ -9,13 +9,13 @@ use super::select::RecordedVerdicts;
 use super::statement::CountedAs;
 use super::statement::format::{Bound, StatementKind, Verdict};
 
-/// The schema version of [`Document`]. It increases when a reader of the old form would misread the new
+/// The schema version of [`StudyDocument`]. It increases when a reader of the old form would misread the new
 /// one.
 pub const SCHEMA: u32 = 2;
 
 /// All results. Names end with their units, as in `driftway run --json`.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
-pub struct Document {
+pub struct StudyDocument {
     /// The version of this form.
     pub schema: u32,
     /// Name of the paper; absent for other studies.
@@ -364,7 +364,7 @@ fn unit_symbol<S: Serializer>(unit: &Unit, serializer: S) -> Result<S::Ok, S::Er
     serializer.serialize_str(unit.symbol())
 }
 
-impl Document {
+impl StudyDocument {
     /// The results of a figure, one for each measure.
     pub fn measures<'a>(&'a self, figure: &'a str) -> impl Iterator<Item = &'a FigureResult> {
         self.figures.iter().filter(move |of| of.figure == figure)

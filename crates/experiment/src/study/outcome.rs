@@ -2,8 +2,8 @@
 
 use super::check::axis_position;
 use super::document::{
-    ArmResult, Arms, CurveResult, DifferenceResult, Document, FigureResult, LineResult,
-    PointResult, RatioResult, ReadingResult, StatementResult, Timing, XAxis, YAxis,
+    ArmResult, Arms, CurveResult, DifferenceResult, FigureResult, LineResult, PointResult,
+    RatioResult, ReadingResult, StatementResult, StudyDocument, Timing, XAxis, YAxis,
     count_statements,
 };
 use super::format::{Comparison, Measure, PaperCurve};
@@ -38,7 +38,7 @@ impl StudyOutcome<'_> {
     }
 
     /// The document with all results and `timing`.
-    pub fn document(&self, timing: Timing) -> Document {
+    pub fn document(&self, timing: Timing) -> StudyDocument {
         let study = &self.plan.study;
         let figures = self.plan.figures.iter().enumerate();
         let run = figures.filter(|(_, planned)| !self.selection.points(planned).is_empty());
@@ -49,7 +49,7 @@ impl StudyOutcome<'_> {
         });
         let readings: Vec<_> = readings.collect();
         let statements: Vec<_> = self.plan.statements.iter().map(|of| self.statement(of)).collect();
-        Document {
+        StudyDocument {
             schema: super::document::SCHEMA,
             paper: study.is_paper().then(|| self.plan.source.name.clone()),
             study: (!study.is_paper()).then(|| self.plan.source.name.clone()),

@@ -12,13 +12,13 @@ use super::simulate::{PointRuns, flow_seconds};
 use crate::error::Error;
 use crate::study::reference::{AgreementCriterion, FormulaKind, ReferenceSimulator};
 
-/// The schema version of [`Document`]. It increases when a reader of the old form would misread the new
+/// The schema version of [`ValidationDocument`]. It increases when a reader of the old form would misread the new
 /// one.
 pub const SCHEMA: u32 = 2;
 
 /// All results. Names end with their units, as in `driftway run --json`.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
-pub struct Document {
+pub struct ValidationDocument {
     /// The version of this form.
     pub schema: u32,
     /// Version of driftway.
@@ -183,7 +183,7 @@ fn interval(estimate: Estimate) -> Interval {
     Interval { mean: estimate.mean, ci90: estimate.ci90 }
 }
 
-impl Document {
+impl ValidationDocument {
     /// Names of the cases that were judged and do not agree.
     pub fn differing(&self) -> Vec<&str> {
         let cases = self.cases.iter().map(|case| (case.agrees, case.name.as_str()));

@@ -17,9 +17,9 @@ use driftway_experiment::study::statement::Cell;
 
 /// Results: a paper's document with simulated and kernel arms, and details of the kernel's runs.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Document {
+pub struct KernelDocument {
     #[serde(flatten)]
-    pub paper: document::Document,
+    pub paper: document::StudyDocument,
     /// Details of the kernel's runs.
     pub kernel: KernelResults,
 }
@@ -68,7 +68,7 @@ pub struct KernelRun {
     pub result: EmulatedRun,
 }
 
-impl Document {
+impl KernelDocument {
     /// Builds the document from the results of the simulator and of the kernel.
     pub fn new(
         work: &KernelPlan,

@@ -26,7 +26,7 @@ use crate::failure::Failure;
 use crate::output::{check_output, print_results, with_output, write_results};
 use crate::run::progress_bar;
 use crate::runner::{self, RunnerOptions};
-use document::Document;
+use document::KernelDocument;
 use driftway_experiment::runner::parallel_map;
 use driftway_experiment::study::plan::plan;
 use driftway_experiment::study::results::{self, JobRun, Results};
@@ -90,7 +90,11 @@ fn check_machine(work: &KernelPlan) -> Result<(), Failure> {
 }
 
 /// Runs all jobs: first the simulator, whose results predict the duration of the kernel's runs.
-fn run_all(work: &KernelPlan, processors: usize, jobs: Option<u64>) -> Result<Document, Failure> {
+fn run_all(
+    work: &KernelPlan,
+    processors: usize,
+    jobs: Option<u64>,
+) -> Result<KernelDocument, Failure> {
     #[expect(clippy::disallowed_methods, reason = "measures wall-clock time only")]
     let started = std::time::Instant::now();
     let options = RunnerOptions {
@@ -125,7 +129,7 @@ fn run_all(work: &KernelPlan, processors: usize, jobs: Option<u64>) -> Result<Do
         let result = RunResult { flows, ..RunResult::default() };
         results.jobs.entry(run.job).or_default().push(JobRun { result, samples: None });
     }
-    Ok(Document::new(work, &results, ran, jobs, started.elapsed().as_secs_f64()))
+    Ok(KernelDocument::new(work, &results, ran, jobs, started.elapsed().as_secs_f64()))
 }
 
 /// Default number of parallel runs: fewer if those without an end would need more than this machine's

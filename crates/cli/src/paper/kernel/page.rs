@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::super::draw;
-use super::document::Document;
+use super::document::KernelDocument;
 use super::kernel_plan::KernelPlan;
 use super::print::{summary, table};
 use crate::failure::Failure;
@@ -40,7 +40,7 @@ struct Section<'a> {
 ///
 /// # Errors
 /// A failure to render the template.
-pub fn page<'a>(work: &'a KernelPlan, document: &Document) -> Result<String, Failure> {
+pub fn page<'a>(work: &'a KernelPlan, document: &KernelDocument) -> Result<String, Failure> {
     let paper = &work.plan.study;
     let section = |(number, planned): (usize, &'a PlannedFigure)| {
         let result = document.paper.measures(&planned.figure.id).next()?;

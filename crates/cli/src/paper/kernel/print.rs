@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::tables::{incomplete_note, points_table};
-use super::document::Document;
+use super::document::KernelDocument;
 use super::kernel_plan::KernelPlan;
 use crate::text::{Grid, Scale, count, list, mean_in, value, wrapped};
 use driftway_experiment::study::check::COMPLETION_METRIC;
@@ -11,7 +11,7 @@ use driftway_experiment::study::document::{FigureResult, PointResult};
 use driftway_experiment::study::plan::PlannedFigure;
 
 /// A table per figure, and the summary.
-pub fn document(work: &KernelPlan, document: &Document) -> String {
+pub fn document(work: &KernelPlan, document: &KernelDocument) -> String {
     let paper = &work.plan.study;
     let mut text = super::super::print::heading(paper);
     for group in &paper.groups {
@@ -33,7 +33,7 @@ pub fn document(work: &KernelPlan, document: &Document) -> String {
 }
 
 /// Table of all arms, and below each arm with shim or aid the ratio to the arm without.
-pub fn table(document: &Document, figure: &FigureResult) -> Grid {
+pub fn table(document: &KernelDocument, figure: &FigureResult) -> Grid {
     let Grid { header, rows } = points_table(figure);
     let what = if figure.y.metric == COMPLETION_METRIC { "time" } else { "throughput" };
     let cell = |point: &PointResult| {
@@ -54,7 +54,7 @@ pub fn table(document: &Document, figure: &FigureResult) -> Grid {
 }
 
 /// Summary: the runs, and whether they can be trusted.
-pub fn summary(document: &Document) -> Vec<String> {
+pub fn summary(document: &KernelDocument) -> Vec<String> {
     let kernel = &document.kernel;
     let mut lines = Vec::new();
     if let Some(bytes) = kernel.transfer_bytes {
