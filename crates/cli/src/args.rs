@@ -11,20 +11,19 @@ use driftway_scenario::{Size, Time};
 
 use crate::shim::args::ShimArgs;
 
+/// The text after the options in the help of a command.
+macro_rules! help {
+    ($command:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/help/", $command, ".txt"))
+            .trim_ascii_end()
+    };
+}
+pub(crate) use help;
+
 /// Simulate, emulate and measure TCP over mobile networks.
 #[derive(Debug, Parser)]
 #[command(name = "driftway", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = "\
-Examples:
-  driftway check scenarios/lossy-path.toml
-  driftway run scenarios/lossy-path.toml --runs 10 --out results
-  driftway report results
-  driftway sweep scenarios/lossy-path.toml --vary network.link.delay=5ms,50ms
-  driftway paper list
-
-Exit status: 0 success; 1 a run failed, or a verdict on a paper differs from the recorded one;
-2 invalid input; 130 interrupted by Ctrl-C.
-`driftway COMMAND --help` has the details, with examples.")]
+#[command(after_help = help!("driftway"))]
 pub struct Cli {
     /// The command to run.
     #[command(subcommand)]
@@ -35,282 +34,37 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Simulate a scenario with one seed or several
-    #[command(after_help = "\
-Examples:
-  driftway run lossy-path.toml
-      one run with seed 1, and a table of its results
-  driftway run lossy-path.toml --runs 20 --jobs 2
-      seeds 1 to 20, two runs at a time: means with 90 % confidence intervals
-  driftway run lossy-path.toml --set network.link.rate='1 Mbit/s' --set flow.0.aid=atcp
-      the same scenario with other values
-  driftway run lossy-path.toml --runs 20 --out results && driftway report results
-      write results and traces, and plot them
-  driftway run adhoc.toml --seed 3 --pcap run.pcapng
-      a capture of every frame sent in one run, for Wireshark; dropped packets have a comment
-  driftway run adhoc.toml --out results --events && driftway report results
-      a table of all events, with time and node, and plots made from it
-  driftway run paper:chandran-1998#7/timers-box --out results --events
-      one run of a paper's figure, with its events
-
-In the JSON document every name ends with its unit: _s seconds, _bps bits per second, _bytes bytes
-(1 kB = 1000 bytes), _ratio dimensionless. `ci90` and `ci95` are confidence intervals of the mean
-(Student's t). Scenario, seed and version determine a run: --jobs never changes a result.")]
+    #[command(after_help = help!("run"))]
     Run(RunArgs),
     /// Check scenarios for errors, and summarise what they would run
-    #[command(after_help = "\
-Examples:
-  driftway check lossy-path.toml
-  driftway check scenarios/*.toml
-  driftway check lossy-path.toml --show --set network.hops=8
-      the file with every default written out, each key with its documentation
-  driftway check lossy-path.toml --show=brief
-      the same without documentation
-  driftway check --schema > driftway.schema.json
-      for an editor that completes and checks TOML files (Taplo, VS Code's Even Better TOML)
-
-Errors are reported with file, line and column; nothing is run. docs/scenario.md lists all keys.
-Quantities carry their unit in the value (\"32 kbit/s\", \"20 ms\", \"1 MB\"); only counts and ratios
-are bare numbers.")]
+    #[command(after_help = help!("check"))]
     Check(CheckArgs),
     /// Print a script by which a shell completes driftway's commands and options
-    #[command(after_help = "\
-Examples:
-  driftway completions bash > ~/.local/share/bash-completion/completions/driftway
-  driftway completions zsh > ~/.zfunc/_driftway
-  driftway completions fish > ~/.config/fish/completions/driftway.fish")]
+    #[command(after_help = help!("completions"))]
     Completions(CompletionsArgs),
     /// Run programs over a scenario's network in real time, with the kernel's own TCP
-    #[command(after_help = "\
-Examples:
-  driftway emulate lossy-path.toml -- sh -c 'ping -c 10 $DRIFTWAY_REMOTE'
-      round-trip times over the path
-  driftway emulate lossy-path.toml --far 'iperf3 -s -1' -- sh -c 'iperf3 -c $DRIFTWAY_REMOTE'
-      throughput of the kernel's TCP over the path
-  driftway emulate lossy-path.toml --set network.link.rate='1 Mbit/s' \\
-        --far 'python3 -m http.server' -- sh -c 'curl -O http://$DRIFTWAY_REMOTE:8000/file'
-      a file transfer over the path with another link rate; the server is at the far end
-  driftway emulate adhoc-aodv.toml --at 4 'iperf3 -s' \\
-        --at 0 'iperf3 -c $DRIFTWAY_ADDRESS_4'
-      throughput of the kernel's TCP between two of fifty moving nodes, with 802.11 and AODV
-  driftway emulate adhoc-gateway.toml --at host 'iperf3 -s' \\
-        --at n5 'iperf3 -c $DRIFTWAY_ADDRESS_host'
-      from a node of an ad hoc network through its gateway to a wired host
-
-Each node that runs a program is a network namespace with a kernel's TCP; the others are routers.
-Between them are the scenario's links, radios, faults and routing, with the random streams that
-`driftway run` uses for the same seed; nodes move by themselves. A path has the ends near, node 0,
-and far, its last node; in another network they are the sender and the receiver of the first flow.
-COMMAND runs at the near end, --far at the far end, and --at at any node, all as root; a node is a
-number, in a mixed network also a name. Programs given for the same node share its namespace. Nodes
-have the addresses 10.0.0.1, 10.0.0.2 … in order.
-The environment variables DRIFTWAY_NODE and DRIFTWAY_LOCAL hold the number and the address of the
-program's node, DRIFTWAY_ADDRESS_0, DRIFTWAY_ADDRESS_1 … the addresses of all nodes, in a mixed
-network also by name (DRIFTWAY_ADDRESS_host; a hyphen of a name is an underscore), and at an end
-DRIFTWAY_REMOTE that of the other end.
-
-The emulation ends with COMMAND; without COMMAND, with the program of the last --at. This program
-and the scenario's clock start as soon as a socket listens at the node of each other program, or
-after one second. When it ends, all processes left at all nodes are terminated; other programs may
-end before. The scenario's flows do not run: the programs are the traffic. The MTU of the devices
-is the largest `mss` of the flows plus 40 bytes. IPv4 only; multicast and broadcast are not
-forwarded.
-
-At the end the lateness of packets is printed to standard error (with --json to standard output,
-and COMMAND's output goes to standard error). Do not trust a result in which one packet in a
-hundred was late by more than a tenth of the shortest time that a full packet takes over a link, or
-with radios by more than 1 ms.
-
-Exit status: that of the program with which the emulation ends, or 128 plus the number of the signal
-that ended it; 2 if the input is invalid or the machine lacks a requirement (root, /dev/net/tun,
-network namespaces).")]
+    #[command(after_help = help!("emulate"))]
     Emulate(EmulateArgs),
     /// Process that cleans up after an emulation
     #[command(hide = true)]
     Guardian(GuardianArgs),
     /// Keep this host's TCP connections going through losses and outages, below its own TCP
-    #[command(after_help = "\
-Examples:
-  driftway shim
-      every new IPv4 connection of this host, or of this network namespace, until Ctrl-C
-  driftway shim --interface wlan0 --interface wwan0
-      only connections over these interfaces
-  driftway shim --suspect-after never
-      detect outages by ICMP errors and link state only, not by missing acknowledgments
-  driftway shim --cwnd reset --no-undo-losses
-      for hosts whose path changes in an outage, and queues that drop packets instead of marking
-  driftway shim --aid atcp --aid-option persist_min='500 ms'
-      with another aid, and an option of it as in a scenario
-  driftway shim status
-  driftway shim stop
-
-Programs, kernel, routes, addresses and settings are not changed. The kernel passes each TCP packet
-to the shim below its own TCP, and the shim stores segments until they are acknowledged. While
-there is no path (an ICMP error or the host's own link reports it), the shim holds new segments and
-probes the path; when the path is restored, it retransmits lost segments in order, and the
-congestion window is what it was. Packets of the shim are carried by packets that it causes the
-kernel's TCP to send, and so have the same mark, device and owner and pass the same firewall rules
-(Linux 5.18).
-Where nothing reports an outage and the peer is silent for longer than the losses of the connection
-explain, the shim sends probes of its own, at most a twentieth of the bytes that the connection
-carried (--suspect-after). Window reductions after losses without congestion are undone on
-connections that negotiated ECN and timestamps (sysctl net.ipv4.tcp_ecn=1 requests ECN); on others
-only outages are handled. Where no router marks, a trial has to show first that losses do not come
-more often without reductions. --no-undo-losses turns that off.
-
-An aid makes the decisions, the same code that `driftway run` adds to its own TCP: carry, unless
---aid names another. --cwnd, --no-undo-losses, --suspect-after, --probe-min and --probe-max are
-short for options of carry. Below the kernel's TCP an aid can hold new segments, resume with the
-previous window or with one segment, retransmit segments, undo a window reduction, request one
-(where ECN was negotiated), and acknowledge data that has arrived. Other actions are refused, and
-`driftway shim status` counts them by action: hold or resume with another window (hold, resume),
-limit the window (limit cwnd), set the response to a timeout (set timeout response), resend data
-that is not stored (resend), undo while congestion is echoed or with nothing to undo (undo), reduce
-the window without ECN (reduce cwnd), acknowledge data that has not arrived (send acks), and other
-changes of segments (verdict).
-ATCP cannot anticipate a timeout, because only the kernel knows its timer; the route messages of
-TCP-F are this host's own link and route changes.
-
-However the shim ends, every connection continues as plain TCP: the shim's kernel state is bound to
-its process. If the shim hangs or is stopped, a second process, the watchdog, kills it after 0.7 s;
-if that fails, new packets pass after one second. The service manager should then restart the shim
-(dist/driftway-shim.service). Connections older than the shim, IPv6, UDP, and segments with unknown
-TCP options pass untouched, and so does every connection until it is a second old or has carried 16
-KiB: `driftway shim status` lists it from then on. A watchdog that ends is replaced after a second
-or more; if both processes hang at once, connections with packets in the queue wait for `driftway
-shim stop`.
-
-The shim needs CAP_NET_ADMIN and CAP_NET_RAW to start, and keeps only the first of them. Started as
-root, with CAP_SETUID and CAP_SETGID, it changes to the user `driftway` or, if there is none, to a
-user ID that no other process has. With CAP_SYS_NICE it sets its nice value to -10, because every
-packet of the host waits for it. A shim in a named network namespace (ip-netns(8)) ends when the
-namespace is deleted. Ctrl-Z does not stop it. SIGHUP ends it as Ctrl-C does if it was started from
-a terminal; without one, or under nohup(1), it is ignored, because there is no configuration file to
-read again.
-
-While it runs, there is an nf_tables table `driftway`. A ruleset that `nft list ruleset` saved with
-this table cannot be loaded again: leave the table out. A firewall must let the shim's packets pass
-on the loopback interface, or connections get no help (`no_carrier` in the status).
-
-Metrics for Prometheus are served on a local socket, a file in /run/driftway (in /run/driftway/unit
-if systemd started the shim) with the inode number of the network namespace in its name:
-  namespace=$(stat -Lc %i /proc/self/ns/net)
-  curl --unix-socket /run/driftway/shim-$namespace.sock http://localhost/metrics
-Every user may connect, with a few requests at a time. If you may not write to /run/driftway, set
-another path with --socket, in a directory where no other user may write.
-
-A connection survives as long as the kernel retries. With data outstanding and no path it ends with
-an error, as without the shim, after about a quarter of an hour (net.ipv4.tcp_retries2), or after
-TCP_USER_TIMEOUT if the program sets it; a connection that the program has closed, after about a
-hundred seconds (tcp_orphan_retries); one being opened, after about two minutes (tcp_syn_retries),
-or at once if a router reports an error. The shim forgets a connection when the path is restored,
-or five minutes after the kernel last sent a segment. Keep-alive probes of a program get no answer
-while there is no path. IPv6, UDP, tunnels and IP fragments are not changed; `driftway shim status`
-counts them.
-
-Exit status: 0 terminated on request; 1 failure; 2 invalid input, another shim is running in this
-network namespace, or the machine lacks a requirement (nf_tables and NFQUEUE, Linux 5.12). Before
-Linux 5.18 the shim starts with a warning, and connections may get no help.")]
+    #[command(after_help = help!("shim"))]
     Shim(ShimArgs),
     /// Run a scenario or a study over varying parameters: a table, a page, CSV and Parquet
-    #[command(after_help = "\
-Examples:
-  driftway sweep lossy-path.toml --vary network.link.bit_error_rate=1e-6,1e-5,1e-4 --runs 10
-      one axis: a column per point, means with 90 % confidence intervals
-  driftway sweep adhoc.toml --vary flow.0.tcp.window=4,8 \\
-        --vary network.routing.protocol=static,aodv,dsr --runs 3 --out results
-      three protocols, two windows: results/index.html, and tables for your own tools
-  driftway sweep results/study.toml --fresh
-      a study file, which names arms, axes and metrics; here the one that was just written
-
-The first key whose values are numbers is the axis; the values of the other keys make the arms. Put
-a value that contains a comma in quotes or brackets. Metrics are those of `driftway run --json`, of
-flows (the sum over the flows; for times and ratios the mean) or of the network, such as
-routing.packets_sent.
-
-With --out: index.html; results.json; runs, flows and (with --step) steps as .csv and .parquet, one
-row per run, per flow, and per flow and time step; the study and its scenarios, to be run again.
-
-Each finished run is cached in ~/.cache/driftway, or in DRIFTWAY_CACHE (`off`: no cache), under its
-scenario, its seed, and the code that made it. Ctrl-C stops the sweep; the same command continues
-with the missing runs and gives the same bytes. --fresh repeats all runs.
-
-Exit status: 0 success; 1 a run failed; 2 invalid input; 130 interrupted by Ctrl-C.")]
+    #[command(after_help = help!("sweep"))]
     Sweep(SweepArgs),
     /// Reproduce a paper: its figures and its statements
-    #[command(after_help = "\
-Examples:
-  driftway paper list
-      the papers that are available
-  driftway paper liu-singh-2001 --quick
-      a part of it that takes a minute or two
-  driftway paper liu-singh-2001 --out results
-      all of it: tables and verdicts here, and a page with the figures in results/index.html
-  driftway paper liu-singh-2001 --figure 8 --json
-      one figure and the statements about it, as one JSON document
-  driftway paper liu-singh-2001 --numbers
-      every number cited in its README and its explanations, and the value that a run gives
-  driftway paper liu-singh-2001 --kernel --quick
-      as root: its figures with this machine's own TCP in real time, in a quarter of an hour
-
-Each statement is printed with the paper's value, the measured value, and the verdict. A number in
-the text agrees if the 90 % interval overlaps it ± 10 % (± 5 points for percentages), an order or a
-trend if the paired 90 % interval excludes zero in its direction, a band if it contains the whole
-interval. There is no other tolerance. A transfer that does not complete counts with the time that
-it had, and no statement agrees because of it. Choices that the paper leaves open are made in
-several readings: each statement is judged and counted in each reading, the literal one first. A
-statement that would hold for any aid is capped: shown, but not counted.
-
-Verdicts are recorded with the paper, for all its runs and for those of --quick, and so are its
-results (results.csv). If one differs from the recorded one, the exit status is 1. With another
---runs nothing is recorded, and the exit status does not depend on verdicts.
-
-NAME is searched for in ./papers, then among the built-in papers; a directory with a paper.toml is
-accepted as well. --jobs never changes a result.
-
-With --kernel each point is a connection of this machine's own TCP over the scenario's path in real
-time, as in `driftway emulate`, without and with `driftway shim` in the sending namespace, or in
-that of the paper's mobile host; the simulator runs the same scenarios with the same seeds. Many
-runs go on at once (--jobs), because each takes minutes but little processor time; fewer if they
-send all the time. A run with late packets is repeated at most twice, then reported. Transfers that
-take longer than an hour do not complete. --quick ends runs early and runs the ends of each axis. No
-statement is judged: kernel runs are not reproducible.")]
+    #[command(after_help = help!("paper"))]
     Paper(PaperArgs),
     /// Plot results on one self-contained HTML page
-    #[command(after_help = "\
-Examples:
-  driftway run lossy-path.toml --runs 20 --out results && driftway report results
-      one scenario: tables, time-sequence plots and congestion windows
-  for aid in none atcp; do for ber in 1e-6 1e-5 1e-4; do
-    driftway run lossy-path.toml --runs 10 --out sweep/$aid-$ber \\
-        --set flow.0.aid=$aid --set network.link.bit_error_rate=$ber
-  done; done; driftway report sweep
-      several: completion time and throughput against the varied key, one curve per aid")]
+    #[command(after_help = help!("report"))]
     Report(ReportArgs),
     /// Compare the simulator with ns-2.35, ns-3 and theory
-    #[command(after_help = "\
-Examples:
-  driftway validate --out results
-      every case against the stored numbers: tables here, a page in results/index.html
-  driftway validate mobile-aodv mobile-dsr --runs 5 --ns2
-      two cases, five seeds, with ns-2.35 run as well (Debian: apt-get install ns2)
-
-The cases are the figures of a study, `studies/validation/study.toml` in driftway's sources, with
-scenarios, movement files and stored numbers in the same directory. A ratio is driftway's mean over
-the seeds divided by the other simulator's, with Welch's 90 % interval. Where nodes move, each
-movement file gives one log ratio, the mean over seeds of the logarithm of driftway's goodput minus
-that of the other's, and the case agrees if the 90 % interval of the mean log ratio (Student's t
-over the files) lies between ln 0.9 and ln 1.1. If a judged case differs, the exit status is 1.")]
+    #[command(after_help = help!("validate"))]
     Validate(ValidateArgs),
     /// Measure the simulator's speed, against ns-2.35 and from 50 to 5,000 nodes
-    #[command(after_help = "\
-Examples:
-  driftway bench
-      all measurements; twenty minutes with ns-2.35, one run at a time
-  driftway bench --runs 1
-
-A row of the comparison with ns-2.35 counts if goodput and hop transmissions agree within 10 %.
-ns-2.35 runs without traces. If it is not installed (Debian: apt-get install ns2), its tables are
-left out; with --ns2 that is an error.")]
+    #[command(after_help = help!("bench"))]
     Bench(BenchArgs),
 }
 

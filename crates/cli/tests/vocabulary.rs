@@ -33,8 +33,9 @@ const PLACES: [&str; 20] = [
 ];
 
 /// Endings of files that hold text.
-const ENDINGS: [&str; 13] =
-    ["rs", "md", "toml", "html", "css", "js", "dot", "1", "service", "sh", "awk", "tcl", "c"];
+const ENDINGS: [&str; 14] = [
+    "rs", "md", "toml", "html", "css", "js", "dot", "1", "service", "sh", "awk", "tcl", "c", "txt",
+];
 
 /// Words with which no doc comment begins: they name a question and not a thing.
 const OPENINGS: [&str; 10] =

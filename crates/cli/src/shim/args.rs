@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde_json::Value;
 
+use crate::args::help;
 use crate::failure::Failure;
 
 /// Longest name of an interface (bytes), `IFNAMSIZ` - 1.
@@ -31,35 +32,10 @@ pub struct ShimArgs {
 #[derive(Debug, Subcommand)]
 pub enum ShimCommand {
     /// Show the flows of this namespace's shim, and the kernel's state of them
-    #[command(after_help = "\
-Examples:
-  driftway shim status
-      a table of flows: the peer, the local port, the kernel's congestion window (segments) and
-      retransmission timeout, bytes stored, window reductions undone, outages survived, and the
-      time after which the kernel's TCP resumed (see time_to_resume_s); then untouched packets
-  driftway shim status --watch
-      the same, once a second, until interrupted
-  driftway shim status --json | jq '.flows[] | select(.state != \"open\")'
-      flows that have no path
-
-In the JSON document every name ends with its unit. `kernel` is the kernel's state of the
-connection (inet_diag), null if it has closed. `time_to_resume_s` is the time from the sending of
-the probe that found the path again (or from this host's own link being restored) until the kernel's
-TCP received the first new acknowledgment; it includes a round trip, and is null if there was no
-outage with unacknowledged data. `unseen` counts packets that pass without reaching the shim: those
-of connections that are less than a second old and have carried less than 16 KiB (young), IPv6
-(ipv6_tcp, ipv6_other), udp (with the tunnels over it), tunnels with an IP protocol number (IPv4 in
-IPv4, GRE, IPsec, L2TP, MPLS), other protocols, and IP fragments that the kernel made (fragments_out)
-or reassembled (fragments_in). The kernel counts them.")]
+    #[command(after_help = help!("shim-status"))]
     Status(StatusArgs),
     /// Stop the shim of this network namespace
-    #[command(after_help = "\
-Examples:
-  driftway shim stop
-
-Connections continue as plain TCP. A shim that does not end within two seconds, because it hangs or
-was stopped by a signal, is killed. A killed shim leaves nothing in the kernel, because its state is
-bound to its process; if something is left nevertheless, this command removes it.")]
+    #[command(after_help = help!("shim-stop"))]
     Stop(StopArgs),
     /// Watchdog process of a shim
     #[command(hide = true)]
