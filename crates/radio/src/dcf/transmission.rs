@@ -3,6 +3,8 @@
 use driftway_base::StationId;
 use typed_index_collections::TiVec;
 
+use super::frame_log::FrameNumber;
+
 /// Frame types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
@@ -42,54 +44,22 @@ impl From<TransmissionId> for usize {
     }
 }
 
-/// State of a frame at a station within decoding range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReceptionState {
-    Decodable,
-    Collided,
-    /// The station was transmitting itself.
-    Transmitting,
-    /// The station was disabled, at the start of the frame or later.
-    Disabled,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct FrameReceiver {
-    pub station: StationId,
-    /// Propagation delay (ns).
-    pub delay: u32,
-    pub state: ReceptionState,
-}
-
-impl FrameReceiver {
-    pub const EMPTY: Self =
-        Self { station: StationId::new(0), delay: 0, state: ReceptionState::Decodable };
-}
-
+/// A frame on the air, besides what the log has of it.
 #[derive(Clone, Debug)]
 pub(super) struct Transmission {
-    pub kind: FrameKind,
-    pub from: StationId,
-    /// `None`: broadcast.
-    pub to: Option<StationId>,
-    /// End of the transmission at the sender (ns).
-    pub end: u64,
-    /// Duration field (µs).
-    pub duration: u32,
-    /// Sequence number of the sender's packet.
-    pub sequence: u16,
+    pub frame: FrameNumber,
     /// Its number in the recorder.
     pub record_number: u64,
-    /// True if its sender was disabled before its end.
-    pub is_cut: bool,
-    /// Stations that can decode it, in order of their numbers.
-    pub receivers: Vec<FrameReceiver>,
+    /// Stations at which its end has to be handled when it comes, in order of their numbers.
+    pub watchers: Vec<StationId>,
 }
 
 impl Transmission {
-    /// Returns whether it is addressed to this station, alone or as a broadcast.
-    pub fn is_for(&self, station: StationId) -> bool {
-        self.to.is_none_or(|to| to == station)
+    /// Adds a station at which the end has to be handled.
+    pub fn add_watcher(&mut self, station: StationId) {
+        if let Err(place) = self.watchers.binary_search(&station) {
+            self.watchers.insert(place, station);
+        }
     }
 }
 
@@ -98,38 +68,32 @@ impl Transmission {
 pub(super) struct Transmissions {
     slots: TiVec<TransmissionId, Transmission>,
     free: Vec<TransmissionId>,
-    /// Capacity of a new list of receivers.
-    receiver_capacity: usize,
+    /// Capacity of a new list of watchers.
+    capacity: usize,
 }
 
-/// Slots and receivers per slot allocated initially (at most one per station): more than a network
+/// Slots and watchers per slot allocated initially (at most one per station): more than a network
 /// of the usual density needs within a few hundred metres.
 const RESERVED_SLOTS: usize = 32;
-const RESERVED_RECEIVERS: usize = 64;
+const RESERVED_WATCHERS: usize = 64;
 
 impl Transmissions {
     pub fn new(stations: usize) -> Self {
-        let receiver_capacity = stations.min(RESERVED_RECEIVERS);
-        let mut flights = Self { slots: TiVec::new(), free: Vec::new(), receiver_capacity };
+        let capacity = stations.min(RESERVED_WATCHERS);
+        let mut transmissions = Self { slots: TiVec::new(), free: Vec::new(), capacity };
         for _ in 0..stations.min(RESERVED_SLOTS) {
-            let slot = flights.add();
-            flights.free.push(slot);
+            let slot = transmissions.add();
+            transmissions.free.push(slot);
         }
-        flights
+        transmissions
     }
 
     fn add(&mut self) -> TransmissionId {
-        let receivers = Vec::with_capacity(self.receiver_capacity);
+        let watchers = Vec::with_capacity(self.capacity);
         self.slots.push_and_get_key(Transmission {
-            kind: FrameKind::Data,
-            from: StationId::new(0),
-            to: None,
-            end: 0,
-            duration: 0,
-            sequence: 0,
+            frame: FrameNumber::FIRST,
             record_number: 0,
-            is_cut: false,
-            receivers,
+            watchers,
         })
     }
 
@@ -139,41 +103,11 @@ impl Transmissions {
     }
 
     pub fn release(&mut self, transmission: TransmissionId) {
-        self.slots[transmission].receivers.clear();
+        self.slots[transmission].watchers.clear();
         self.free.push(transmission);
     }
 
     pub fn get(&mut self, transmission: TransmissionId) -> &mut Transmission {
         &mut self.slots[transmission]
-    }
-
-    /// Cuts the transmissions of a station. Slots that are free are overwritten later.
-    pub fn cut(&mut self, from: StationId) {
-        for transmission in self.slots.iter_mut().filter(|slot| slot.from == from) {
-            transmission.is_cut = true;
-        }
-    }
-
-    /// Lets a station lose all transmissions that it could decode until now.
-    pub fn lose_at(&mut self, station: StationId) {
-        let receivers = self.slots.iter_mut().flat_map(|slot| &mut slot.receivers);
-        for receiver in receivers.filter(|receiver| receiver.station == station) {
-            if receiver.state == ReceptionState::Decodable {
-                receiver.state = ReceptionState::Disabled;
-            }
-        }
-    }
-
-    /// Sets the state of a transmission at a station.
-    pub fn set_reception(
-        &mut self,
-        transmission: TransmissionId,
-        station: StationId,
-        reception: ReceptionState,
-    ) {
-        let receivers = &mut self.slots[transmission].receivers;
-        if let Ok(place) = receivers.binary_search_by_key(&station, |receiver| receiver.station) {
-            receivers[place].state = reception;
-        }
     }
 }

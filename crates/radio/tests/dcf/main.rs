@@ -1,6 +1,7 @@
 //! The DCF driven from outside.
 
 mod air;
+mod attention;
 mod contention;
 mod enabled;
 mod exchange;
