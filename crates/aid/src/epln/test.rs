@@ -6,6 +6,7 @@ use driftway_base::{Duration, Instant, SeqRanges, SignalDetails, UnreachableScop
 
 use super::*;
 use crate::Aid;
+use crate::kit::standby::AfterStandby;
 use crate::kit::{self, standby};
 use crate::liveness::{self, TCP_MAX_RTO, random_duration, random_flag};
 use crate::scripted::{Event, ScriptedDriver, Tcp};
