@@ -1,5 +1,5 @@
 //! Types shared by all crates of driftway: integer time, random streams, sequence numbers, addresses, the heap
-//! of event queues, options ([`options`]), and the interface between the network, an aid and a TCP ([`Signal`],
+//! of event queues, options ([`mod@options`]), and the interface between the network, an aid and a TCP ([`Signal`],
 //! [`TcpView`], [`Act`]). Nothing here does I/O, reads a clock, or panics.
 //!
 //! # What is not modelled
