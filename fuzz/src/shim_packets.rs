@@ -388,7 +388,7 @@ impl Driver {
         let millis = (self.now.as_nanos() / 1_000_000) as u32;
         let value = millis.wrapping_sub(u32::from(bytes.u8()));
         let echo = millis.wrapping_sub(u32::from(bytes.u16()) >> 4);
-        (!syn || bytes.u8() % 8 != 0).then_some(Timestamps { value, echo })
+        (!syn || !bytes.u8().is_multiple_of(8)).then_some(Timestamps { value, echo })
     }
 
     fn flags(bytes: &mut Bytes) -> TcpFlags {
@@ -406,7 +406,7 @@ impl Driver {
 
     fn local(&mut self, bytes: &mut Bytes) {
         let (port, host) = (u16::from(bytes.u8() % 3), bytes.u8() % 3);
-        if bytes.u8() % 8 == 0
+        if bytes.u8().is_multiple_of(8)
             && let Some(again) = self.repeats.get(usize::from(bytes.u8()) % 16).cloned()
         {
             return self.outgoing(again);
@@ -419,7 +419,7 @@ impl Driver {
             ..TcpOptions::default()
         };
         let numbers = self.flows.entry((port, host)).or_default();
-        let back = u32::from(bytes.u8() % 4 == 0) * u32::from(bytes.u16());
+        let back = u32::from(bytes.u8().is_multiple_of(4)) * u32::from(bytes.u16());
         let len = if syn { 0 } else { u32::from(bytes.u16() % 1400) };
         let segment = TcpSegment {
             source_port: port,
@@ -449,7 +449,7 @@ impl Driver {
             ..TcpOptions::default()
         };
         let numbers = self.flows.entry((port, host)).or_default();
-        let ack = numbers.ours - (u32::from(bytes.u8() % 4 == 0) * u32::from(bytes.u16()));
+        let ack = numbers.ours - (u32::from(bytes.u8().is_multiple_of(4)) * u32::from(bytes.u16()));
         if !syn {
             for _ in 0..bytes.u8() % 4 {
                 let start = ack + u32::from(bytes.u16() >> 2);

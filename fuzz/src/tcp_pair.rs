@@ -71,7 +71,7 @@ pub fn run(input: &[u8]) {
                 pair[to].on_segment(now, address(2 - to as u8), &segment, ecn);
             }
             7 => {
-                now = now + Duration::from_millis(u64::from(bytes.u16()));
+                now += Duration::from_millis(u64::from(bytes.u16()));
                 for end in &mut pair {
                     end.on_timeout(now);
                     assert!(end.next_timeout().is_none_or(|at| at > now), "an expired timer");
