@@ -103,8 +103,7 @@ fn simulate(
     let runs = args.runs.get();
     let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let jobs = args.jobs.map_or(processors, |jobs| jobs.get()).min(runs);
-    let ScenarioArgs { scenario: file, set } = &args.scenario;
-    let job = Job::new(scenario.clone(), file.to_string_lossy().into_owned(), set.clone());
+    let job = job(args, scenario);
     let progress = progress_bar(runs);
     #[expect(clippy::disallowed_methods, reason = "measures wall-clock time only")]
     let started = std::time::Instant::now();
@@ -140,6 +139,12 @@ fn simulate(
     Ok((document, kept))
 }
 
+/// The scenario with the command that runs it.
+fn job(args: &RunArgs, scenario: &Scenario) -> Job {
+    let ScenarioArgs { scenario: file, set } = &args.scenario;
+    Job::new(scenario.clone(), file.to_string_lossy().into_owned(), set.clone())
+}
+
 /// Progress bar on standard error, shown only on a terminal.
 pub fn progress_bar(runs: u64) -> ProgressBar {
     let bar = ProgressBar::new(runs);
@@ -165,8 +170,10 @@ mod test {
     fn a_failed_run_prints_the_command_that_reproduces_it() {
         let line = ["driftway", "run", "a b.toml", "--set", "duration=9 s", "--runs", "5"];
         let Command::Run(args) = Cli::parse_from(line).command else { unreachable!() };
-        let failure =
-            run_failure(&args, 3, &RunError::Conservation("1 packet is nowhere".to_owned()));
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/lossy-path.toml");
+        let scenario = Scenario::load(std::path::Path::new(path), &[]).unwrap();
+        let lost = || Err::<(), _>(RunError::Conservation("1 packet is nowhere".to_owned()));
+        let failure = job(&args, &scenario).catch_failure(3, lost).unwrap_err().into();
         let Failure::Failed(message) = failure else { unreachable!() };
         let parts = [
             "a bug in driftway",
