@@ -1,5 +1,5 @@
-//! Access state: the part of a station on which every frame in range has an effect, receiver, carrier sense and
-//! backoff. One cache line.
+//! Access state: the part of a station on which every frame in range has an effect, receiver,
+//! carrier sense and backoff. One cache line.
 //!
 //! The backoff is computed, not ticked: slots are counted from [`AccessState::slots_begin_at`], and
 //! when the medium becomes busy the elapsed ones are subtracted.

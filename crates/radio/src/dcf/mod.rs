@@ -67,8 +67,9 @@ const RESERVED_RECEPTIONS: usize = 8;
 /// *Look:* [`can_accept`](Self::can_accept), [`next_timeout`](Self::next_timeout),
 /// [`counters`](Self::counters). *Commands:* [`send`](Self::send),
 /// [`set_promiscuous`](Self::set_promiscuous), [`set_enabled`](Self::set_enabled),
-/// [`set_recording`](Self::set_recording). *Events:* [`run`](Self::run). Time never goes back: after `run` has returned an instant, the next `send`
-/// or `run` is for that instant or a later one.
+/// [`set_recording`](Self::set_recording), [`make_all_attentive`](Self::make_all_attentive).
+/// *Events:* [`run`](Self::run). Time never goes back: after `run` has returned an instant, the next
+/// `send` or `run` is for that instant or a later one.
 #[derive(Clone, Debug)]
 pub struct Dcf {
     config: DcfConfig,
