@@ -9,16 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use driftway_experiment::sweep::Vary;
 use driftway_scenario::{Size, Time};
 
+use crate::help::help;
 use crate::shim::args::ShimArgs;
-
-/// The text after the options in the help of a command.
-macro_rules! help {
-    ($command:literal) => {
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/help/", $command, ".txt"))
-            .trim_ascii_end()
-    };
-}
-pub(crate) use help;
 
 /// Simulate, emulate and measure TCP over mobile networks.
 #[derive(Debug, Parser)]

@@ -10,6 +10,7 @@ mod emulate;
 mod failure;
 mod files;
 mod flow_names;
+mod help;
 mod output;
 mod page;
 mod paper;

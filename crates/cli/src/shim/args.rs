@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde_json::Value;
 
-use crate::args::help;
 use crate::failure::Failure;
+use crate::help::help;
 
 /// Longest name of an interface (bytes), `IFNAMSIZ` - 1.
 const MAX_INTERFACE_NAME: usize = 15;
