@@ -5,7 +5,7 @@
 //! when the medium becomes busy the elapsed ones are subtracted.
 
 use super::config::Timing;
-use super::frame_log::FrameNumber;
+use super::frame_number::FrameNumber;
 
 /// Phase of a station's exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

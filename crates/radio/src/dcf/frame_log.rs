@@ -9,16 +9,9 @@ use std::collections::VecDeque;
 use driftway_base::StationId;
 
 use super::config::Timing;
+use super::frame_number::FrameNumber;
 use super::inbox::CAPACITY;
 use super::transmission::{FrameKind, TransmissionId};
-
-/// Number of a frame in order of transmission, modulo 2³².
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FrameNumber(u32);
-
-impl FrameNumber {
-    pub const FIRST: Self = Self(0);
-}
 
 /// A frame in the log; instants in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -132,7 +125,7 @@ impl FrameLog {
 
     /// Returns the number of the next frame.
     pub fn next_number(&self) -> FrameNumber {
-        FrameNumber(self.first.0.wrapping_add(self.frames.len() as u32))
+        self.first.after(self.frames.len())
     }
 
     /// Adds a frame that begins, with the place of its start in the order of all; forgets frames
@@ -198,7 +191,7 @@ impl FrameLog {
             && frame.end + run + self.longest_effect <= now
         {
             self.frames.pop_front();
-            self.first = FrameNumber(self.first.0.wrapping_add(1));
+            self.first = self.first.after(1);
         }
     }
 
@@ -208,7 +201,7 @@ impl FrameLog {
     }
 
     const fn index(&self, number: FrameNumber) -> usize {
-        number.0.wrapping_sub(self.first.0) as usize
+        number.since(self.first)
     }
 
     /// Returns a frame; `None` if it can no longer have an effect.

@@ -3,7 +3,7 @@
 use driftway_base::StationId;
 use typed_index_collections::{TiVec, ti_vec};
 
-use super::frame_log::FrameNumber;
+use super::frame_number::FrameNumber;
 
 /// Frames in an inbox: with their number, two cache lines. Under load fifteen would rarely include a
 /// silence.

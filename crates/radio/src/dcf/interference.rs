@@ -6,7 +6,7 @@
 use driftway_base::StationId;
 use typed_index_collections::TiVec;
 
-use super::frame_log::FrameNumber;
+use super::frame_number::FrameNumber;
 
 /// A signal at a station.
 #[derive(Clone, Copy, Debug)]

@@ -16,7 +16,8 @@ use super::access_state::{
 use super::catch_up::ReceptionState;
 use super::config::CaptureModel;
 use super::event_queue::{Event, EventKind};
-use super::frame_log::{FrameNumber, LoggedFrame, ON_AIR};
+use super::frame_log::{LoggedFrame, ON_AIR};
+use super::frame_number::FrameNumber;
 use super::propagation_delay::propagation_delay_ns;
 use super::record::{FrameRecord, ReceptionOutcome};
 use super::transmission::FrameKind;

@@ -30,6 +30,7 @@ mod enabled;
 mod event_queue;
 mod exchange;
 mod frame_log;
+mod frame_number;
 mod inbox;
 mod interference;
 mod medium;

@@ -3,7 +3,7 @@
 use driftway_base::StationId;
 use typed_index_collections::TiVec;
 
-use super::frame_log::FrameNumber;
+use super::frame_number::FrameNumber;
 
 /// Frame types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
