@@ -21,7 +21,7 @@ pub(super) struct LoggedFrame {
     pub end: u64,
     /// Instant after which no reservation or interframe space that it causes is left anywhere.
     pub effect_end: u64,
-    /// When it began and when its end was handled, in the order of both ([`ON_AIR`] before).
+    /// Positions of its start and of the handling of its end, in the order of both ([`ON_AIR`] before).
     pub began: u64,
     pub ended: u64,
     /// Position of the sender at the start (m).
