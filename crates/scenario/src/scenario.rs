@@ -1,5 +1,7 @@
 //! The scenario: everything about a run but its seed.
 
+use std::sync::Arc;
+
 use crate::keys::keys;
 use crate::{Aid, Flow, Network, Reference, Time, Transport};
 
@@ -23,6 +25,13 @@ keys! {
         /// Published results to compare with: `[[reference]]`.
         #[serde(rename = "reference")]
         references: Vec<Reference> => "none",
+    }
+}
+
+/// A copy, for a run that keeps its scenario.
+impl From<&Scenario> for Arc<Scenario> {
+    fn from(scenario: &Scenario) -> Self {
+        Self::new(scenario.clone())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Collects the results of a run.
 
+use std::sync::Arc;
+
 use driftway_base::{Duration, FlowId, Instant};
 use driftway_scenario::Transport;
 use driftway_tcp::Stats;
@@ -12,7 +14,7 @@ use crate::results::{FlowResult, RunResult};
 use crate::sockets::SocketId;
 use crate::world::World;
 
-impl Hosts<'_> {
+impl Hosts {
     /// The results so far.
     pub fn result(&mut self, world: &mut World<'_>, events_handled: u64) -> RunResult {
         let now = world.now;
@@ -66,7 +68,8 @@ impl Hosts<'_> {
     }
 
     fn flow_result(&mut self, now: Instant, id: FlowId) -> FlowResult {
-        let scenario = &self.scenario.flows[id.index()];
+        let scenario = Arc::clone(&self.scenario);
+        let scenario = &scenario.flows[id.index()];
         let tcp = scenario.tcp.as_ref().filter(|_| scenario.transport == Transport::Tcp);
         let sender = self.socket(SocketId::sender(id));
         let (stats, reductions) = sender.map_or((Stats::default(), 0), |socket| {

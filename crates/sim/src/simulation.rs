@@ -1,5 +1,7 @@
 //! A run that is stepped and inspected by the caller.
 
+use std::sync::Arc;
+
 use driftway_base::{Duration, FlowId, Instant, NodeId, TcpView};
 use driftway_net::{Network, Recording, Timer, TimerId, WakeUps};
 use driftway_scenario::{Scenario, Time};
@@ -15,7 +17,14 @@ use crate::results::{FlowOutcome, RunResult};
 use crate::sockets::SocketId;
 use crate::world::World;
 
-/// An active run. Inspecting or pausing it does not change its result.
+/// An active run, which the caller advances to a time ([`run_until`](Self::run_until)) or by one event
+/// ([`step`](Self::step)) and inspects in between. Inspecting or pausing it does not change its result.
+///
+/// A run shares its scenario and borrows nothing but its observers: without these it is
+/// `Simulation<'static>`. It is `Send`, so that it can go from thread to thread between two steps. It is not
+/// `Sync`, and would gain nothing by it: most of what can be looked at computes on demand and takes
+/// `&mut self` (positions, sockets), and the state machines of the network and of its hosts, aids and routing
+/// protocols among them, need only be `Send`. Several threads run several simulations.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -47,7 +56,7 @@ use crate::world::World;
 /// ```
 pub struct Simulation<'a> {
     pub(crate) world: World<'a>,
-    pub(crate) hosts: Hosts<'a>,
+    pub(crate) hosts: Hosts,
     end: Instant,
     /// The time at which the caller inspects the run.
     pause: Instant,
@@ -79,16 +88,18 @@ pub struct SenderSnapshot {
 }
 
 impl<'a> Simulation<'a> {
-    /// Builds a run that has not handled any event yet.
+    /// Builds a run that has not handled any event yet. It keeps the scenario, or a copy of a borrowed one.
     ///
     /// # Errors
     /// The scenario has not been checked.
     pub fn new(
-        scenario: &'a Scenario,
+        scenario: impl Into<Arc<Scenario>>,
         seed: u64,
         watch: impl Into<Observers<'a>>,
     ) -> Result<Self, RunError> {
-        let net = Network::build(scenario, seed, FaultInjection::network_seed(seed))
+        let scenario = scenario.into();
+        let Time(duration) = scenario.duration;
+        let net = Network::build(&scenario, seed, FaultInjection::network_seed(seed))
             .map_err(|error| RunError::Setup(error.to_string()))?;
         let hosts = Hosts::new(scenario, seed, &net);
         let world = World {
@@ -104,7 +115,6 @@ impl<'a> Simulation<'a> {
             active_outages: 0,
             is_restored: false,
         };
-        let Time(duration) = scenario.duration;
         let end = Instant::ZERO + duration;
         let pause = Instant::FAR_FUTURE;
         let mut run = Self { world, hosts, end, pause, events_handled: 0 };
@@ -359,7 +369,7 @@ impl<'a> Simulation<'a> {
 /// # Errors
 /// An internal error: packets or bytes were not conserved.
 pub fn run<'a>(
-    scenario: &'a Scenario,
+    scenario: impl Into<Arc<Scenario>>,
     seed: u64,
     watch: impl Into<Observers<'a>>,
 ) -> Result<RunResult, RunError> {

@@ -14,7 +14,7 @@ use crate::host_timer::HostTimer;
 use crate::sockets::{self, SocketId};
 use crate::world::World;
 
-impl Hosts<'_> {
+impl Hosts {
     /// Handles the timer of a flow's application, which writes.
     pub(super) fn on_application(&mut self, world: &mut World<'_>, id: FlowId) {
         let scenario = &self.scenario.flows[id.index()];

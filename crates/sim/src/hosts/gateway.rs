@@ -1,6 +1,8 @@
 //! The driver of a gateway that splits connections: packets, timers and events of both legs, and the
 //! checks that take the place of the end-to-end ones.
 
+use std::sync::Arc;
+
 use driftway_base::{FlowId, Ipv4Addr, NodeId, Signal};
 use driftway_endpoint::{Gateway, GatewayEventKind, GatewayOutcome, LegSetup, Opening, Side};
 use driftway_link::QueuePosition;
@@ -16,7 +18,7 @@ use crate::results::FlowOutcome;
 use crate::sockets::{FlowEnd, first_tick, flow_of_port, initial_sequence, tcp_config};
 use crate::world::World;
 
-impl Hosts<'_> {
+impl Hosts {
     /// Returns the gateway that splits connections if it is this node.
     pub(super) fn gateway_at(&mut self, node: NodeId) -> Option<&mut SplittingGateway> {
         self.gateway.as_mut().filter(|gateway| gateway.node == node)
@@ -47,7 +49,7 @@ impl Hosts<'_> {
 
     /// Opens the legs of a flow's connection.
     fn open_connection(&mut self, world: &mut World<'_>, opening: &Opening) {
-        let (scenario, seed) = (self.scenario, self.seed);
+        let (scenario, seed) = (Arc::clone(&self.scenario), self.seed);
         let Some(of) = &mut self.gateway else { return };
         let Some(id) = flow_of_port(opening.responder.port) else { return };
         let (Some(flow), Some(Some(split))) =

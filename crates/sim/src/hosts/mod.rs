@@ -7,6 +7,8 @@ mod signals;
 mod splitting_gateway;
 mod tracing;
 
+use std::sync::Arc;
+
 use driftway_base::{FlowId, Instant, NodeId};
 use driftway_endpoint::{Host, ReceiveOutcome, Socket, SocketHandle};
 use driftway_link::QueuePosition;
@@ -42,9 +44,9 @@ struct OpenSocket {
 }
 
 /// The hosts of a run, with the flows between them.
-pub struct Hosts<'a> {
+pub struct Hosts {
     /// The scenario.
-    pub scenario: &'a Scenario,
+    pub scenario: Arc<Scenario>,
     /// The seed of the run.
     pub seed: u64,
     /// The host at each node.
@@ -61,9 +63,9 @@ pub struct Hosts<'a> {
     last_reporter: NodeId,
 }
 
-impl<'a> Hosts<'a> {
+impl Hosts {
     /// Creates the hosts at the nodes of a network.
-    pub fn new(scenario: &'a Scenario, seed: u64, net: &Network) -> Self {
+    pub fn new(scenario: Arc<Scenario>, seed: u64, net: &Network) -> Self {
         let host = |node| {
             let host = Host::new(address(node));
             if net.probes_routes(node) { host.with_route_probing() } else { host }
@@ -79,14 +81,14 @@ impl<'a> Hosts<'a> {
         };
         let finite = flows.iter().all(ActiveFlow::is_finite);
         Self {
-            scenario,
             seed,
             hosts: (0..net.nodes()).map(NodeId::from).map(host).collect(),
             sockets: scenario.flows.iter().map(|flow| [flow.from, flow.to].map(socket)).collect(),
-            gateway: SplittingGateway::new(scenario, net),
+            gateway: SplittingGateway::new(&scenario, net),
             incomplete_transfers: finite.then_some(flows.len()),
             flows,
             last_reporter: NodeId::default(),
+            scenario,
         }
     }
 

@@ -12,7 +12,7 @@ use crate::results::FlowOutcome;
 use crate::sockets::{FlowEnd, SocketId};
 use crate::world::World;
 
-impl Hosts<'_> {
+impl Hosts {
     /// Serves every connection of a node, or those with this peer.
     pub(super) fn serve_sockets_to(
         &mut self,

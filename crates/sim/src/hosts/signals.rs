@@ -12,7 +12,7 @@ use crate::host_timer::HostTimer;
 use crate::sockets::SocketId;
 use crate::world::World;
 
-impl Hosts<'_> {
+impl Hosts {
     /// Passes a signal to a host's connections: to those with the signal's destination if it has one,
     /// else to all.
     pub(super) fn on_signal(&mut self, world: &mut World<'_>, node: NodeId, signal: &Signal) {

@@ -8,7 +8,7 @@ use crate::flow_context::FlowContext;
 use crate::trace::SentSegment;
 use crate::world::World;
 
-impl Hosts<'_> {
+impl Hosts {
     /// Records a segment with data.
     pub(super) fn record_sent(
         &mut self,

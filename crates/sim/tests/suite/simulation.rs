@@ -1,8 +1,16 @@
 //! Inspecting a run does not change it, and a run can be stopped anywhere with packets conserved.
 
+use std::sync::Arc;
+
 use crate::common;
 use driftway_base::{Duration, FlowId, Instant, NodeId};
 use driftway_sim::Simulation;
+
+/// A run can go to another thread, and one without observers borrows nothing.
+const _: () = {
+    const fn is_send<T: Send + 'static>() {}
+    is_send::<Simulation<'static>>();
+};
 
 /// The first is complete before its duration ends.
 const EXAMPLES: [(&str, &str); 6] = [
@@ -52,6 +60,22 @@ fn a_run_can_end_anywhere() {
             assert_eq!(result.duration_s, until.as_secs_f64(), "{name}");
         }
     }
+}
+
+/// Each step is in another thread than the one before.
+#[test]
+fn a_run_goes_from_thread_to_thread() {
+    let scenario = Arc::new(common::example("adhoc-aodv", &[("duration", "20 s")]));
+    let untouched = driftway_sim::run(Arc::clone(&scenario), 1, None).unwrap();
+    let mut simulation = Simulation::new(scenario, 1, None).unwrap();
+    for second in 1..20 {
+        let step = move || {
+            assert!(simulation.run_until(Instant::from_secs(second)).unwrap());
+            simulation
+        };
+        simulation = std::thread::spawn(step).join().unwrap();
+    }
+    assert_eq!(simulation.run_to_end().unwrap(), untouched);
 }
 
 #[test]
