@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
-use driftway_route::{Aodv, AodvConfig, HelloConfig, LinkDestination, LocalRepair, Output};
+use driftway_route::{Aodv, AodvConfig, HelloConfig, LinkDestination, LocalRepair, Output, RoutingProtocol};
 use driftway_wire::{
     AodvError, AodvLossNotification, AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet,
     Payload, RoutedPacket, TcpSegment, UdpDatagram,
@@ -105,7 +105,7 @@ fn step(driver: &mut Driver, bytes: &mut Bytes) {
             let mut queue: Vec<RoutedPacket> = (0..bytes.u8() % 4)
                 .map(|_| RoutedPacket::plain(driver.data(address(bytes.u8() % 8), bytes)))
                 .collect();
-            driver.aodv.on_link_failure(now, from, failed, || queue.pop());
+            driver.aodv.on_link_failure(now, from, failed, &mut || queue.pop());
             for left in queue {
                 driver.out(&left.packet);
             }

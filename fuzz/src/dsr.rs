@@ -2,10 +2,7 @@
 //! buffered, no source route contains a loop, and all output can be encoded and decoded.
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
-use driftway_route::{
-    CACHES, CacheKind, CacheLimits, CacheOptions, Dsr, DsrConfig, LinkDestination,
-    NextHopConfirmation, Output, UpdateOptions,
-};
+use driftway_route::{CACHES, CacheKind, CacheLimits, CacheOptions, Dsr, DsrConfig, LinkDestination, NextHopConfirmation, Output, RoutingProtocol, UpdateOptions};
 use driftway_wire::{
     AddressList, Body, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrOption, DsrReply, DsrRequest,
     DsrRequestOrOptions, DsrSourceRoute, IpHeader, Packet, Payload, RoutedPacket, TcpFlags,
@@ -65,7 +62,7 @@ pub fn run(input: &[u8]) {
             0 => {
                 node.held += 1;
                 let mut packet = datagram(SELF, to);
-                packet.ip.identification = node.dsr.new_identification();
+                packet.ip.identification = node.dsr.new_identification().expect("DSR numbers its messages");
                 node.dsr.send(node.now, packet);
             }
             1 | 2 => {
@@ -83,7 +80,7 @@ pub fn run(input: &[u8]) {
                 node.takes(&packet);
                 let mut queued = (bytes.u8() & 1 == 0).then_some(other);
                 queued.iter().for_each(|packet| node.takes(packet));
-                node.dsr.on_link_failure(node.now, to, packet, || queued.take());
+                node.dsr.on_link_failure(node.now, to, packet, &mut || queued.take());
                 // A packet that is not taken stays in the interface queue.
                 node.held -= usize::from(queued.iter().any(is_hosts));
             }

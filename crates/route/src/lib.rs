@@ -1,6 +1,6 @@
 //! Routing in ad hoc networks, and feedback about failed routes.
 //!
-//! Three routing protocols share one interface: [`Aodv`] (RFC 3561), [`Dsr`] (RFC 4728) and [`StaticRoutes`],
+//! Three routing protocols share one interface, [`RoutingProtocol`]: [`Aodv`] (RFC 3561), [`Dsr`] (RFC 4728) and [`StaticRoutes`],
 //! precomputed shortest paths. They produce [`Output`]s; their configurations are the standards' (such as
 //! [`AodvConfig::STANDARD`]) or ns-2.35's.
 //!
@@ -43,6 +43,6 @@ pub use dsr::{
     RouteShortening, SalvageReplies, UpdateOptions,
 };
 pub use link_retry::{LinkRetry, LinkRetryConfig};
-pub use protocol::{LinkDestination, Outbox, Output, RouteStats};
+pub use protocol::{HOST_TTL, LinkDestination, Outbox, Output, RouteStats, RoutingProtocol};
 pub use shortest::shortest_paths;
 pub use static_routes::StaticRoutes;

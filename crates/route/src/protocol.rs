@@ -1,19 +1,7 @@
 //! The interface that all routing protocols of an ad hoc network share.
 //!
-//! A protocol (AODV, DSR, static routes) is one state machine per node, with the same methods:
-//!
-//! - commands: `send(now, packet)`, a packet of the local host, or one that came in over a wire of a gateway;
-//!   `watch_route(destination)`, which requests one [`Output::RouteFound`] for the next route to `destination`,
-//!   even if the local host sends nothing there; `add_external(destination)`, which declares an external host;
-//! - events: `on_packet(now, from, packet)`, a packet received from the neighbour `from`, unicast to this
-//!   node or broadcast; `on_overheard(now, from, to, packet)`, a packet overheard between two other nodes,
-//!   which returns true if there may be output to poll; `on_received_power(neighbour, power)`, the power with
-//!   which a neighbour's frame is received, before its packet, for a protocol that `needs_received_power`;
-//!   `on_link_failure(now, to, packet, queued)`, the link layer reached its retry limit on a packet to a
-//!   neighbour, where each call of `queued` removes the next packet to the same neighbour from the interface
-//!   queue (the others stay there); `on_timeout(now)`;
-//! - polls: `poll(now)`, until there is no [`Output`]; `next_timeout()`;
-//! - queries: `buffered_packets()`, the number of host packets held; `needs_received_power()`.
+//! A protocol (AODV, DSR, static routes) is one state machine per node, a [`RoutingProtocol`]. Its driver reports
+//! events and polls until there is no [`Output`].
 //!
 //! Each host packet that enters comes out once, as [`Output::Transmit`], [`Output::Deliver`] or
 //! [`Output::Drop`], or is buffered; and once more for each [`Output::Duplicated`]. Control packets are not
@@ -21,14 +9,14 @@
 //!
 //! # Gateways
 //!
-//! A node with wired interfaces is a gateway to the hosts that are declared by `add_external`, before the first
+//! A node with wired interfaces is a gateway to the hosts that are declared by [`RoutingProtocol::add_external`], before the first
 //! packet. They do not run the protocol, and they are no nodes of this ad hoc network. Several nodes may be
 //! gateways to the same host.
 //!
 //! - A packet to an external host comes out of its gateway as [`Output::Deliver`]. The driver recognizes it by
 //!   its destination, decrements its time to live, and forwards it on a wire; the protocol does not decrement it
 //!   for this step.
-//! - A packet from an external host is passed to `send`, after the driver has decremented its time to live. The
+//! - A packet from an external host is passed to [`RoutingProtocol::send`], after the driver has decremented its time to live. The
 //!   gateway acts as its originator: it starts the route discovery, buffers the packet, and reports
 //!   [`Output::RouteFound`], [`Output::RouteLost`] and [`Output::Drop`] as for its own packets. There is no
 //!   [`Output::Signal`] about it, because its connection does not end here. Its source should be declared, too:
@@ -36,9 +24,114 @@
 //! - Nodes ask for an external host like for any other destination, and the gateway answers.
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
-use driftway_base::{DropReason, Instant, Ipv4Addr, Signal};
+use driftway_base::{DropReason, Instant, Ipv4Addr, ReceivedPower, Signal};
 use driftway_wire::{Packet, RoutedPacket};
+
+/// The initial time to live of host packets, unless the protocol has another.
+pub const HOST_TTL: u8 = 64;
+
+/// A routing protocol at one node.
+pub trait RoutingProtocol: Send {
+    /// Sends a packet of the local host, or one that came in over a wire of a gateway.
+    fn send(&mut self, now: Instant, packet: Packet);
+
+    /// Requests one [`Output::RouteFound`] for the next route to `destination`, even if the local host sends
+    /// nothing there.
+    fn watch_route(&mut self, destination: Ipv4Addr);
+
+    /// Declares that `destination` is reached through this node, outside the ad hoc network.
+    fn add_external(&mut self, destination: Ipv4Addr);
+
+    /// Learns before the first packet that `destination`, which is outside, is reached through `gateway`.
+    /// Protocols that find such a destination themselves do nothing.
+    fn add_route_through(&mut self, destination: Ipv4Addr, gateway: Ipv4Addr) {
+        let _ = (destination, gateway);
+    }
+
+    /// Handles a packet received from the neighbour `from`, unicast to this node or broadcast.
+    fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: RoutedPacket);
+
+    /// Handles a packet overheard between two other nodes; returns true if there may be output to poll.
+    fn on_overheard(
+        &mut self,
+        now: Instant,
+        from: Ipv4Addr,
+        to: Ipv4Addr,
+        packet: &RoutedPacket,
+    ) -> bool {
+        let _ = (now, from, to, packet);
+        false
+    }
+
+    /// Returns true if the node has to overhear packets that are addressed to others.
+    fn is_promiscuous(&self) -> bool {
+        false
+    }
+
+    /// Records the power with which a neighbour's frame is received, before its packet.
+    fn on_received_power(&mut self, neighbour: Ipv4Addr, power: ReceivedPower) {
+        let _ = (neighbour, power);
+    }
+
+    /// Returns true if the protocol uses the received power of neighbours, which is measured only then.
+    fn needs_received_power(&self) -> bool {
+        false
+    }
+
+    /// Handles a packet to the neighbour `to` that reached the retry limit of the link layer. Each call of
+    /// `queued` removes the next packet to the same neighbour from the interface queue; the others stay there.
+    fn on_link_failure(
+        &mut self,
+        now: Instant,
+        to: Ipv4Addr,
+        packet: RoutedPacket,
+        queued: &mut dyn FnMut() -> Option<RoutedPacket>,
+    );
+
+    /// Runs the timers that are due.
+    fn on_timeout(&mut self, now: Instant);
+
+    /// Returns the next output.
+    fn poll(&mut self, now: Instant) -> Option<Output>;
+
+    /// The instant at which [`on_timeout`](Self::on_timeout) or [`poll`](Self::poll) has to be called next.
+    fn next_timeout(&self) -> Option<Instant>;
+
+    /// The number of host packets held, those in outputs that were not yet polled among them.
+    fn buffered_packets(&self) -> usize;
+
+    /// The counters.
+    fn stats(&self) -> &RouteStats;
+
+    /// The neighbour through which packets to `destination` leave; `None`: there is no route, or it is in the
+    /// packets ([`source_route`](Self::source_route)).
+    fn next_hop(&self, destination: Ipv4Addr) -> Option<Ipv4Addr>;
+
+    /// The whole route to `destination`, both ends included, if the protocol uses source routes.
+    fn source_route(&self, now: Instant, destination: Ipv4Addr) -> Option<Vec<Ipv4Addr>> {
+        let _ = (now, destination);
+        None
+    }
+
+    /// Returns true if the loss of a packet to `destination` by [`Output::PurgeQueue`] is not reported to its
+    /// source: there is still a route, or the protocol has a copy.
+    fn has_route(&self, destination: Ipv4Addr) -> bool {
+        self.next_hop(destination).is_some()
+    }
+
+    /// Returns the IP identification of the node's next packet, if the protocol numbers its own messages in the
+    /// same sequence.
+    fn new_identification(&mut self) -> Option<u16> {
+        None
+    }
+
+    /// The initial time to live of host packets.
+    fn initial_ttl(&self) -> u8 {
+        HOST_TTL
+    }
+}
 
 /// The link-layer destination of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,14 +5,14 @@
 
 use alloc::vec::Vec;
 
-use driftway_base::{DropReason, Instant, Ipv4Addr, ReceivedPower};
+use driftway_base::{DropReason, Instant, Ipv4Addr};
 use driftway_wire::{Body, Packet, RoutedPacket};
 
 use crate::external::ExternalHosts;
 use crate::watched_destinations::WatchedDestinations;
-use crate::{LinkDestination, Outbox, Output, RouteStats};
+use crate::{LinkDestination, Outbox, Output, RouteStats, RoutingProtocol};
 
-/// Static routes of one node. The methods are those of every protocol: see [`Output`].
+/// Static routes of one node.
 #[derive(Clone, Debug)]
 pub struct StaticRoutes {
     address: Ipv4Addr,
@@ -49,26 +49,25 @@ impl StaticRoutes {
         self
     }
 
-    /// The next hop to `destination`.
-    pub fn next_hop(&self, destination: Ipv4Addr) -> Option<Ipv4Addr> {
-        next_hop(&self.table, destination)
+    /// Returns true if packets to `destination` leave the network here.
+    fn is_destination(&self, destination: Ipv4Addr) -> bool {
+        destination == self.address || self.external.contains(destination)
     }
 
-    /// Adds a route, unless there is one to the destination.
-    pub fn add_route(&mut self, destination: Ipv4Addr, next_hop: Ipv4Addr) {
-        if let Err(place) = self.table.binary_search_by_key(&destination, |(to, _)| *to) {
-            self.table.insert(place, (destination, next_hop));
-        }
+    fn forward(&mut self, packet: RoutedPacket) {
+        let destination = packet.packet.ip.destination;
+        self.outbox.push(if self.is_destination(destination) {
+            Output::Deliver(packet.packet)
+        } else if let Some(next) = self.next_hop(destination) {
+            Output::Transmit { packet, hop: LinkDestination::Unicast(next) }
+        } else {
+            Output::Drop { packet, reason: DropReason::NoRoute }
+        });
     }
+}
 
-    /// Declares that `destination` is reached through this node, outside the ad hoc network. The tables of the
-    /// other nodes contain the next hop to it like any other.
-    pub fn add_external(&mut self, destination: Ipv4Addr) {
-        self.external.add(destination);
-    }
-
-    /// Sends a packet of the local host, or of an external one.
-    pub fn send(&mut self, _now: Instant, packet: Packet) {
+impl RoutingProtocol for StaticRoutes {
+    fn send(&mut self, _now: Instant, packet: Packet) {
         let mut packet = RoutedPacket::plain(packet);
         if matches!(packet.packet.body, Body::Tcp(_)) {
             packet.size_adjustment = self.tcp_padding;
@@ -80,14 +79,15 @@ impl StaticRoutes {
         }
     }
 
-    /// Watches `destination`: a route is reported when its next hop is heard again. A static route is never
-    /// found anew, but its link may come up.
-    pub fn watch_route(&mut self, destination: Ipv4Addr) {
+    fn watch_route(&mut self, destination: Ipv4Addr) {
         self.watched.add(destination);
     }
 
-    /// Handles a packet received from the neighbour `from`, unicast to this node or broadcast.
-    pub fn on_packet(&mut self, _now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
+    fn add_external(&mut self, destination: Ipv4Addr) {
+        self.external.add(destination);
+    }
+
+    fn on_packet(&mut self, _now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
         let table = &self.table;
         while let Some(to) = self.watched.take(|to| next_hop(table, to) == Some(from)) {
             self.outbox.push(Output::RouteFound(to));
@@ -107,33 +107,12 @@ impl StaticRoutes {
         }
     }
 
-    /// Returns false: static routes do not use the received power of neighbours.
-    pub const fn needs_received_power(&self) -> bool {
-        false
-    }
-
-    /// Ignores the received power of a neighbour.
-    pub const fn on_received_power(&mut self, _neighbour: Ipv4Addr, _power: ReceivedPower) {}
-
-    /// Ignores an overheard packet.
-    pub const fn on_overheard(
-        &mut self,
-        _now: Instant,
-        _from: Ipv4Addr,
-        _to: Ipv4Addr,
-        _packet: &RoutedPacket,
-    ) -> bool {
-        false
-    }
-
-    /// Handles a packet to `to` that reached the retry limit of the link layer. The queue for that neighbour
-    /// is left in place.
-    pub fn on_link_failure(
+    fn on_link_failure(
         &mut self,
         _now: Instant,
         _to: Ipv4Addr,
         packet: RoutedPacket,
-        _queued: impl FnMut() -> Option<RoutedPacket>,
+        _queued: &mut dyn FnMut() -> Option<RoutedPacket>,
     ) {
         self.stats.link_failures += 1;
         if !packet.is_control() {
@@ -141,43 +120,40 @@ impl StaticRoutes {
         }
     }
 
-    /// Does nothing: there are no timers.
-    pub const fn on_timeout(&mut self, _now: Instant) {}
+    fn on_timeout(&mut self, _now: Instant) {}
 
-    /// Returns the next output.
-    pub fn poll(&mut self, now: Instant) -> Option<Output> {
+    fn poll(&mut self, now: Instant) -> Option<Output> {
         self.outbox.poll(now)
     }
 
-    /// Returns `None`: there are no timers.
-    pub const fn next_timeout(&self) -> Option<Instant> {
+    fn next_timeout(&self) -> Option<Instant> {
         None
     }
 
-    /// The number of host packets held, which are those not yet polled.
-    pub fn buffered_packets(&self) -> usize {
+    fn buffered_packets(&self) -> usize {
         self.outbox.buffered_packets()
     }
 
-    /// The counters.
-    pub const fn stats(&self) -> &RouteStats {
+    fn stats(&self) -> &RouteStats {
         &self.stats
     }
 
-    /// Returns true if packets to `destination` leave the network here.
-    fn is_destination(&self, destination: Ipv4Addr) -> bool {
-        destination == self.address || self.external.contains(destination)
+    fn next_hop(&self, destination: Ipv4Addr) -> Option<Ipv4Addr> {
+        next_hop(&self.table, destination)
     }
 
-    fn forward(&mut self, packet: RoutedPacket) {
-        let destination = packet.packet.ip.destination;
-        self.outbox.push(if self.is_destination(destination) {
-            Output::Deliver(packet.packet)
-        } else if let Some(next) = self.next_hop(destination) {
-            Output::Transmit { packet, hop: LinkDestination::Unicast(next) }
-        } else {
-            Output::Drop { packet, reason: DropReason::NoRoute }
-        });
+    /// Takes the next hop to the gateway, unless there is a route.
+    fn add_route_through(&mut self, destination: Ipv4Addr, gateway: Ipv4Addr) {
+        if let Some(next_hop) = self.next_hop(gateway)
+            && let Err(place) = self.table.binary_search_by_key(&destination, |(to, _)| *to)
+        {
+            self.table.insert(place, (destination, next_hop));
+        }
+    }
+
+    /// Nothing is purged.
+    fn has_route(&self, _destination: Ipv4Addr) -> bool {
+        false
     }
 }
 

@@ -4,7 +4,8 @@
 use allocation_counter::measure;
 use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_route::{
-    Aodv, AodvConfig, CacheKind, Dsr, DsrConfig, NextHopConfirmation, Output, UpdateOptions,
+    Aodv, AodvConfig, CacheKind, Dsr, DsrConfig, NextHopConfirmation, Output, RoutingProtocol,
+    UpdateOptions,
 };
 use driftway_wire::{
     AddressList, AodvMessage, AodvReply, AodvRequest, Body, DsrHeader, DsrReply, DsrRequest,
@@ -72,7 +73,9 @@ fn round(aodv: &mut Aodv, round: u32) -> usize {
         }
     }
     if let Some(failed) = queue.iter_mut().find_map(Option::take) {
-        aodv.on_link_failure(now, at(next), failed, || queue.iter_mut().find_map(Option::take));
+        aodv.on_link_failure(now, at(next), failed, &mut || {
+            queue.iter_mut().find_map(Option::take)
+        });
     }
     let end = Instant::from_millis(start + 1999);
     while let Some(at) = aodv.next_timeout().filter(|at| *at <= end) {
@@ -181,7 +184,7 @@ impl Round {
             }
         }
         if let Some(failed) = queue.iter_mut().find_map(Option::take) {
-            dsr.on_link_failure(now, next, failed, || queue.iter_mut().find_map(Option::take));
+            dsr.on_link_failure(now, next, failed, &mut || queue.iter_mut().find_map(Option::take));
         }
         let end = Instant::from_millis(start + 1999);
         while let Some(at) = dsr.next_timeout().filter(|at| *at <= end) {

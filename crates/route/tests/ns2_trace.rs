@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 
 use driftway_base::{DropReason, Duration, Instant, Ipv4Addr};
-use driftway_route::{Aodv, AodvConfig, LinkDestination, Output};
+use driftway_route::{Aodv, AodvConfig, LinkDestination, Output, RoutingProtocol};
 use driftway_wire::{
     AodvError, AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Payload, RoutedPacket,
     UdpDatagram,
@@ -270,7 +270,7 @@ impl Replay {
             with_it.filter(|l| l.id != line.id).map(|l| RoutedPacket::plain(l.packet()));
         let to = at(line.to.unwrap());
         let node = &mut self.nodes[line.node as usize];
-        node.on_link_failure(line.at, to, RoutedPacket::plain(packet), || queue.next());
+        node.on_link_failure(line.at, to, RoutedPacket::plain(packet), &mut || queue.next());
         assert!(queue.next().is_none(), "packets that ns-2.35 drops are left in the queue");
     }
 }

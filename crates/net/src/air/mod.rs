@@ -1,5 +1,5 @@
-//! Parts of nodes with radios that do not act on the network: the MAC layer of an air, the routing
-//! protocol of a node, its route probes, and the order of segments in its queue.
+//! Parts of nodes with radios that do not act on the network: the MAC layer of an air, the route probes of a
+//! node, and the order of segments in its queue.
 
 pub mod counters;
 pub mod link_monitor;
@@ -7,5 +7,4 @@ pub mod mac;
 pub mod medium;
 pub mod radio;
 pub mod route_prober;
-pub mod routing;
 pub mod segment_order;

@@ -6,7 +6,9 @@ use driftway_base::{Duration, Instant, Ipv4Addr, NodeId, RadioId, StationId};
 use driftway_link::{AdhocQueue, AdhocQueueConfig, Arp, QueueConfig, RedConfig};
 use driftway_radio::{Dcf, NeighbourSignals, Positions, Propagation, StationInRange, Tdma};
 use driftway_route::feedback::{Feedback, IcmpConfig, RfnConfig, SchemeConfig};
-use driftway_route::{Aodv, Dsr, LinkRetry, LinkRetryConfig, StaticRoutes, shortest_paths};
+use driftway_route::{
+    Aodv, Dsr, LinkRetry, LinkRetryConfig, RoutingProtocol, StaticRoutes, shortest_paths,
+};
 use driftway_scenario::{Adhoc, Time};
 use driftway_wire::HardwareAddr;
 use typed_index_collections::{TiSlice, TiVec};
@@ -18,7 +20,6 @@ use crate::air::link_monitor::LinkMonitor;
 use crate::air::mac::MacLayer;
 use crate::air::medium::Medium;
 use crate::air::route_prober::RouteProber;
-use crate::air::routing::Routing;
 use crate::air::segment_order::SegmentQueueing;
 use crate::network::{Air, GatewayRoles, Node, Parts, Radio};
 use crate::wired::faults::{FaultPlan, Faults, active_faults};
@@ -68,7 +69,7 @@ pub struct AirParts {
     /// The airs with their radios.
     pub medium: Medium,
     /// The routing protocol of each node with radios.
-    pub routing: Vec<Routing>,
+    pub routing: Vec<Box<dyn RoutingProtocol>>,
 }
 
 /// Builds the airs of a network, each with these nodes on it, and the routing of all nodes with radios.
@@ -94,7 +95,7 @@ pub fn build_medium(
         });
     let needs_power = link_monitor.is_some()
         || retry_config(adhoc).as_ref().is_some_and(LinkRetryConfig::monitors_neighbours)
-        || routing.iter().any(Routing::needs_received_power);
+        || routing.iter().any(|node| node.needs_received_power());
     let neighbour_signals =
         needs_power.then(|| NeighbourSignals::new(all_nodes, propagation.receive_power()));
     let mut medium = Medium {
@@ -103,7 +104,7 @@ pub fn build_medium(
         link_monitor,
         ..Medium::none()
     };
-    let is_promiscuous = routing.first().is_some_and(Routing::is_promiscuous);
+    let is_promiscuous = routing.first().is_some_and(|node| node.is_promiscuous());
     for air in stations {
         add_air(&mut medium, air, is_promiscuous)?;
     }
@@ -230,33 +231,33 @@ fn node_routing(
     pairs: &[(u32, u32)],
     airs: &[AirStations<'_>],
     seed: u64,
-) -> Vec<Routing> {
+) -> Vec<Box<dyn RoutingProtocol>> {
     let of_indices = nodes;
     let nodes = nodes.iter().copied();
     match &adhoc.routing {
         driftway_scenario::Routing::Aodv(aodv) => {
             let config = aodv.config();
-            let one = |node: NodeId| {
-                Routing::Aodv(Aodv::new(config, address(node), seed, node.number().into()))
-            };
-            nodes.map(one).collect()
+            let one = |node: NodeId| Aodv::new(config, address(node), seed, node.number().into());
+            nodes.map(|node| boxed(one(node))).collect()
         }
         driftway_scenario::Routing::Dsr(dsr) => {
             let config = dsr.config();
-            let one = |node: NodeId| {
-                Routing::Dsr(Dsr::new(config, address(node), seed, node.number().into()))
-            };
-            nodes.map(one).collect()
+            let one = |node: NodeId| Dsr::new(config, address(node), seed, node.number().into());
+            nodes.map(|node| boxed(one(node))).collect()
         }
         driftway_scenario::Routing::Static(keys) => {
             let tables = shortest_path_tables(of_indices, pairs, airs);
             let one = |(n, table)| {
                 let routes = StaticRoutes::new(address(n), table);
-                Routing::Static(routes.with_tcp_padding(keys.tcp_padding))
+                boxed(routes.with_tcp_padding(keys.tcp_padding))
             };
             nodes.zip(tables).map(one).collect()
         }
     }
+}
+
+fn boxed(protocol: impl RoutingProtocol + 'static) -> Box<dyn RoutingProtocol> {
+    Box::new(protocol)
 }
 
 /// The shortest paths over the air between the initial positions of nodes, as far as pairs of these, by

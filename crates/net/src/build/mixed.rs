@@ -17,7 +17,6 @@ use super::path::build_wires;
 use super::seeds::Seeds;
 use crate::addresses::address;
 use crate::air::medium::Medium;
-use crate::air::routing::Routing;
 use crate::network::{GatewayRoles, Node, Parts};
 use crate::wired::faults::{FaultPlan, Faults, active_faults};
 use crate::wired::gateways::Gateways;
@@ -167,11 +166,8 @@ impl Wiring {
                 // Static routes to the gateway lead to what is behind it, if it is the nearest.
                 let nearest = self.gateways[node];
                 for routing in &mut air.routing {
-                    if let Routing::Static(routes) = routing
-                        && nearest == Some(gateway)
-                        && let Some(hop) = routes.next_hop(address(gateway))
-                    {
-                        routes.add_route(external, hop);
+                    if nearest == Some(gateway) {
+                        routing.add_route_through(external, address(gateway));
                     }
                 }
             }

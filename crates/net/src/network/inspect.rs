@@ -173,7 +173,7 @@ impl Network {
 
     /// Returns the counters of each node's routing protocol.
     pub fn route_stats(&self) -> impl Iterator<Item = RouteStats> + '_ {
-        self.nodes.iter().filter_map(|node| node.routing.as_ref()).map(|routing| routing.stats())
+        self.nodes.iter().filter_map(|node| node.routing.as_ref()).map(|routing| *routing.stats())
     }
 
     /// Returns the counters of all MAC layers together.

@@ -1,17 +1,17 @@
 //! A node, which forwards packets between its interfaces.
 
 use driftway_base::{Duration, RadioId};
+use driftway_route::RoutingProtocol;
 use driftway_route::feedback::Feedback;
 
 use crate::air::route_prober::RouteProber;
-use crate::air::routing::Routing;
 
 /// A node, which forwards packets between its interfaces.
 pub struct Node {
     /// Reports undeliverable packets and route failures to sources.
     pub feedback: Feedback,
     /// The routing protocol over the air; `None` without a radio.
-    pub routing: Option<Routing>,
+    pub routing: Option<Box<dyn RoutingProtocol>>,
     /// The node's radios, by number.
     pub radios: Vec<RadioId>,
     /// The peers of the host that are being probed.
@@ -38,7 +38,7 @@ impl Node {
     /// Creates a node with radios.
     pub fn with_radios(
         feedback: Feedback,
-        routing: Routing,
+        routing: Box<dyn RoutingProtocol>,
         radios: Vec<RadioId>,
         route_prober: RouteProber,
     ) -> Self {
@@ -48,7 +48,7 @@ impl Node {
     /// Returns the IP identification of the next packet. A routing protocol whose own messages have one
     /// counts both.
     pub fn next_identification(&mut self) -> u16 {
-        let of_routing = self.routing.as_mut().and_then(Routing::new_identification);
+        let of_routing = self.routing.as_mut().and_then(|routing| routing.new_identification());
         of_routing.unwrap_or_else(|| {
             // 0 means none.
             self.identification = self.identification.checked_add(1).unwrap_or(1);

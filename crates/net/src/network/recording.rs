@@ -3,10 +3,10 @@
 use driftway_base::{AirId, DropReason, NodeId, PacketId, StationId};
 use driftway_link::PathLink;
 use driftway_radio::dcf::{FrameKind, FrameRecord};
+use driftway_route::HOST_TTL;
 use driftway_wire::Packet;
 
 use super::Network;
-use crate::air::routing::HOST_TTL;
 use crate::event::{Event, Recording};
 use crate::frame_body::FrameBody;
 use crate::interface::{Interface, LinkEnd, Outcome, Place};

@@ -50,12 +50,12 @@ use crate::neighbour_deadlines::NeighbourDeadlines;
 use crate::rate_limit::RateLimit;
 use crate::received_powers::ReceivedPowers;
 use crate::watched_destinations::WatchedDestinations;
-use crate::{LinkDestination, Outbox, Output, RouteStats};
+use crate::{HOST_TTL, LinkDestination, Outbox, Output, RouteStats, RoutingProtocol};
 use buffer::PacketBuffer;
 use seen_requests::SeenRequests;
 use table::{RouteState, RoutingTable};
 
-/// AODV at one node. The methods are those of every protocol: see [`Output`].
+/// AODV at one node.
 ///
 /// [`Output::RouteFound`] and [`Output::RouteLost`] are reported for destinations for which the node had a
 /// packet, the first also for watched ones. A route that expires unused is not reported as lost, nor is one
@@ -118,6 +118,137 @@ pub struct AodvRoute {
     pub searching: bool,
 }
 
+impl RoutingProtocol for Aodv {
+    fn send(&mut self, now: Instant, mut packet: Packet) {
+        self.run_due_timers(now);
+        if self.is_destination(packet.ip.destination) {
+            self.outbox.push(Output::Deliver(packet));
+        } else if packet.ip.destination == Ipv4Addr::BROADCAST {
+            self.outbox.push(Output::Transmit {
+                packet: RoutedPacket::plain(packet),
+                hop: LinkDestination::Broadcast,
+            });
+        } else {
+            if let Some(ttl) = self.config.data_ttl
+                && packet.ip.source == self.address
+            {
+                packet.ip.ttl = ttl;
+            }
+            self.route_packet(now, RoutedPacket::plain(packet), None);
+        }
+    }
+
+    fn watch_route(&mut self, destination: Ipv4Addr) {
+        self.watched.add(destination);
+    }
+
+    fn add_external(&mut self, destination: Ipv4Addr) {
+        self.external.add(destination);
+    }
+
+    fn on_packet(&mut self, now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
+        self.run_due_timers(now);
+        self.refresh_neighbour(now, from);
+        if let Body::Aodv(message) = &packet.packet.body {
+            return self.on_message(now, from, &packet.packet.ip, message);
+        }
+        if packet.is_control() {
+            return;
+        }
+        let ip = &mut packet.packet.ip;
+        if ip.destination == self.address || ip.destination == Ipv4Addr::BROADCAST {
+            self.extend_active(now + self.config.active_route_timeout);
+            self.outbox.push(Output::Deliver(packet.packet));
+        } else if self.external.contains(ip.destination) {
+            self.extend_active(now + self.config.active_route_timeout);
+            if self.config.refresh == RouteRefresh::BothWays {
+                // RFC 3561 §6.2: the packet is forwarded, although not over a route of the table.
+                self.refresh_route(now, packet.packet.ip.source);
+                self.refresh_route(now, from);
+            }
+            self.outbox.push(Output::Deliver(packet.packet));
+        } else if packet.dsr.is_some() {
+            self.drop_packet(packet, DropReason::BadRoute);
+        } else if ip.source == self.address {
+            self.drop_packet(packet, DropReason::Loop);
+        } else if ip.ttl <= 1 {
+            self.drop_packet(packet, DropReason::TimeToLive);
+        } else {
+            ip.ttl -= 1;
+            self.route_packet(now, packet, Some(from));
+        }
+    }
+
+    fn on_overheard(
+        &mut self,
+        now: Instant,
+        from: Ipv4Addr,
+        _to: Ipv4Addr,
+        _packet: &RoutedPacket,
+    ) -> bool {
+        self.run_due_timers(now);
+        self.refresh_neighbour(now, from);
+        true
+    }
+
+    fn on_received_power(&mut self, neighbour: Ipv4Addr, power: ReceivedPower) {
+        self.powers.update(neighbour, power);
+    }
+
+    fn needs_received_power(&self) -> bool {
+        self.config.avoid_fading.is_some()
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<Output> {
+        let output = self.outbox.poll(now);
+        if let Some(Output::Transmit { packet, .. }) = &output
+            && packet.is_control()
+        {
+            self.stats.packets_sent += 1;
+            self.stats.bytes_sent += u64::from(packet.len());
+        }
+        output
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let timer = (self.next_timer < Instant::FAR_FUTURE).then_some(self.next_timer);
+        match (timer, self.outbox.next_timeout()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    fn buffered_packets(&self) -> usize {
+        self.buffer.len() + self.outbox.buffered_packets()
+    }
+
+    fn stats(&self) -> &RouteStats {
+        &self.stats
+    }
+
+    fn on_link_failure(
+        &mut self,
+        now: Instant,
+        to: Ipv4Addr,
+        packet: RoutedPacket,
+        queued: &mut dyn FnMut() -> Option<RoutedPacket>,
+    ) {
+        self.handle_link_failure(now, to, packet, queued);
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        self.run_timers(now);
+    }
+
+    fn next_hop(&self, destination: Ipv4Addr) -> Option<Ipv4Addr> {
+        self.routes().find(|route| route.destination == destination)?.next_hop
+    }
+
+    fn initial_ttl(&self) -> u8 {
+        self.config.data_ttl.unwrap_or(HOST_TTL)
+    }
+}
+
 impl Aodv {
     /// Creates the node at `address`; `seed` and `node` select its random numbers.
     pub fn new(config: AodvConfig, address: Ipv4Addr, seed: u64, node: u64) -> Self {
@@ -160,11 +291,6 @@ impl Aodv {
         &self.config
     }
 
-    /// Declares that `destination` is reached through this node, outside the ad hoc network.
-    pub fn add_external(&mut self, destination: Ipv4Addr) {
-        self.external.add(destination);
-    }
-
     /// Returns true if packets to `destination` leave the network here.
     fn is_destination(&self, destination: Ipv4Addr) -> bool {
         destination == self.address || self.external.contains(destination)
@@ -175,123 +301,10 @@ impl Aodv {
         source == self.address || self.external.contains(source)
     }
 
-    /// Sends a packet of the local host, or of an external one.
-    pub fn send(&mut self, now: Instant, mut packet: Packet) {
-        self.run_due_timers(now);
-        if self.is_destination(packet.ip.destination) {
-            self.outbox.push(Output::Deliver(packet));
-        } else if packet.ip.destination == Ipv4Addr::BROADCAST {
-            self.outbox.push(Output::Transmit {
-                packet: RoutedPacket::plain(packet),
-                hop: LinkDestination::Broadcast,
-            });
-        } else {
-            if let Some(ttl) = self.config.data_ttl
-                && packet.ip.source == self.address
-            {
-                packet.ip.ttl = ttl;
-            }
-            self.route_packet(now, RoutedPacket::plain(packet), None);
-        }
-    }
-
-    /// Requests a report of the next route to `destination`.
-    pub fn watch_route(&mut self, destination: Ipv4Addr) {
-        self.watched.add(destination);
-    }
-
-    /// Handles a packet received from the neighbour `from`, unicast to this node or broadcast.
-    pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
-        self.run_due_timers(now);
-        self.refresh_neighbour(now, from);
-        if let Body::Aodv(message) = &packet.packet.body {
-            return self.on_message(now, from, &packet.packet.ip, message);
-        }
-        if packet.is_control() {
-            return;
-        }
-        let ip = &mut packet.packet.ip;
-        if ip.destination == self.address || ip.destination == Ipv4Addr::BROADCAST {
-            self.extend_active(now + self.config.active_route_timeout);
-            self.outbox.push(Output::Deliver(packet.packet));
-        } else if self.external.contains(ip.destination) {
-            self.extend_active(now + self.config.active_route_timeout);
-            if self.config.refresh == RouteRefresh::BothWays {
-                // RFC 3561 §6.2: the packet is forwarded, although not over a route of the table.
-                self.refresh_route(now, packet.packet.ip.source);
-                self.refresh_route(now, from);
-            }
-            self.outbox.push(Output::Deliver(packet.packet));
-        } else if packet.dsr.is_some() {
-            self.drop_packet(packet, DropReason::BadRoute);
-        } else if ip.source == self.address {
-            self.drop_packet(packet, DropReason::Loop);
-        } else if ip.ttl <= 1 {
-            self.drop_packet(packet, DropReason::TimeToLive);
-        } else {
-            ip.ttl -= 1;
-            self.route_packet(now, packet, Some(from));
-        }
-    }
-
-    /// Handles an overheard packet: its sender is in range.
-    pub fn on_overheard(
-        &mut self,
-        now: Instant,
-        from: Ipv4Addr,
-        _to: Ipv4Addr,
-        _packet: &RoutedPacket,
-    ) -> bool {
-        self.run_due_timers(now);
-        self.refresh_neighbour(now, from);
-        true
-    }
-
-    /// Returns true if the protocol uses the received power of neighbours.
-    pub const fn needs_received_power(&self) -> bool {
-        self.config.avoid_fading.is_some()
-    }
-
-    /// Records the power with which a neighbour is received.
-    pub fn on_received_power(&mut self, neighbour: Ipv4Addr, power: ReceivedPower) {
-        self.powers.update(neighbour, power);
-    }
-
     /// Returns true if the expected lifetime of the link from a neighbour is too short for a route.
     fn avoids_link(&self, now: Instant, neighbour: Ipv4Addr) -> bool {
         let within = self.config.avoid_fading;
         within.is_some_and(|within| self.powers.fades_within(now, neighbour, within))
-    }
-
-    /// Returns the next output.
-    pub fn poll(&mut self, now: Instant) -> Option<Output> {
-        let output = self.outbox.poll(now);
-        if let Some(Output::Transmit { packet, .. }) = &output
-            && packet.is_control()
-        {
-            self.stats.packets_sent += 1;
-            self.stats.bytes_sent += u64::from(packet.len());
-        }
-        output
-    }
-
-    /// The instant at which [`Self::on_timeout`] or [`Self::poll`] has to be called next.
-    pub fn next_timeout(&self) -> Option<Instant> {
-        let timer = (self.next_timer < Instant::FAR_FUTURE).then_some(self.next_timer);
-        match (timer, self.outbox.next_timeout()) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
-    }
-
-    /// The number of host packets held.
-    pub fn buffered_packets(&self) -> usize {
-        self.buffer.len() + self.outbox.buffered_packets()
-    }
-
-    /// The counters.
-    pub const fn stats(&self) -> &RouteStats {
-        &self.stats
     }
 
     /// The routing table, by destination.
@@ -319,7 +332,7 @@ impl Aodv {
     /// Runs due timers before any event at the same instant: no route is used after its expiry.
     fn run_due_timers(&mut self, now: Instant) {
         if self.next_timer <= now {
-            self.on_timeout(now);
+            self.run_timers(now);
         }
     }
 

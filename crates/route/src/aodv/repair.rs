@@ -12,14 +12,13 @@ use crate::Output;
 const REPAIRS_MAX: usize = 1024;
 
 impl Aodv {
-    /// Handles a packet to `to` that reached the retry limit of the link layer. Each call of `queued` removes
-    /// the next packet to the same neighbour from the interface queue; the others stay there.
-    pub fn on_link_failure(
+    /// Handles a packet to `to` that reached the retry limit of the link layer.
+    pub(super) fn handle_link_failure(
         &mut self,
         now: Instant,
         to: Ipv4Addr,
         packet: RoutedPacket,
-        mut queued: impl FnMut() -> Option<RoutedPacket>,
+        queued: &mut dyn FnMut() -> Option<RoutedPacket>,
     ) {
         self.run_due_timers(now);
         self.stats.link_failures += 1;

@@ -7,7 +7,7 @@ use super::{Aodv, SearchRule};
 
 impl Aodv {
     /// Runs the timers that are due.
-    pub fn on_timeout(&mut self, now: Instant) {
+    pub(super) fn run_timers(&mut self, now: Instant) {
         if self.next_timer > now {
             return;
         }

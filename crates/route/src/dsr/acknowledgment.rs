@@ -152,7 +152,7 @@ impl Dsr {
         self.record_duplicate(&first.packet);
         others.iter().for_each(|packet| self.record_duplicate(packet));
         let mut rest = others.drain(..);
-        self.handle_link_failure(now, to, first.packet, || rest.next());
+        self.handle_link_failure(now, to, first.packet, &mut || rest.next());
         drop(rest);
         self.unconfirmed_scratch = others;
     }

@@ -11,12 +11,6 @@ use crate::Output;
 const KNOWN_EXTERNAL_MAX: usize = 1024;
 
 impl Dsr {
-    /// Declares that `destination` is reached through this node, outside the ad hoc network.
-    pub fn add_external(&mut self, destination: Ipv4Addr) {
-        self.external.add(destination);
-        self.cache.mark_external(destination);
-    }
-
     /// Returns true for this node and its external hosts.
     pub(super) fn is_destination(&self, destination: Ipv4Addr) -> bool {
         destination == self.address || self.external.contains(destination)

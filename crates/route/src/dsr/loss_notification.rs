@@ -229,7 +229,7 @@ impl Dsr {
         let Some(next) = path.get(1) else { return false };
         info.mark_ack_sent();
         self.stats.resent_acks += 1;
-        ack.ip.identification = self.new_identification();
+        ack.ip.identification = self.take_identification();
         let mut packet = RoutedPacket::plain(ack);
         path::set_source_route(&mut packet, &path, salvage + 1);
         self.cache.on_route_used(now, &path, true);

@@ -27,7 +27,7 @@ impl Dsr {
         now: Instant,
         to: Ipv4Addr,
         mut packet: RoutedPacket,
-        mut queued: impl FnMut() -> Option<RoutedPacket>,
+        queued: &mut dyn FnMut() -> Option<RoutedPacket>,
     ) {
         self.stats.link_failures += 1;
         if packet.dsr.as_ref().is_none_or(|dsr| dsr.source_route.is_none()) {
@@ -67,7 +67,7 @@ impl Dsr {
         now: Instant,
         to: Ipv4Addr,
         packet: RoutedPacket,
-        mut queued: impl FnMut() -> Option<RoutedPacket>,
+        queued: &mut dyn FnMut() -> Option<RoutedPacket>,
     ) {
         self.signal_own_link_failure(to, &packet);
         let mut failed = core::mem::take(&mut self.failed_scratch);

@@ -82,7 +82,7 @@ use crate::external::ExternalHosts;
 use crate::neighbour_deadlines::NeighbourDeadlines;
 use crate::received_powers::ReceivedPowers;
 use crate::watched_destinations::WatchedDestinations;
-use crate::{LinkDestination, Outbox, Output, RouteStats};
+use crate::{LinkDestination, Outbox, Output, RouteStats, RoutingProtocol};
 use cache::RouteCache;
 pub use cache_descriptor::{CacheDescriptor, CacheLimits, CacheOptions, UpdateOptions};
 pub use caches::{CACHES, CacheKind};
@@ -100,7 +100,10 @@ use replies::DelayedReplies;
 use requests::RequestTable;
 use send_buffer::SendBuffer;
 
-/// DSR at one node. The methods are those of every protocol: see [`Output`].
+/// DSR at one node.
+///
+/// The IP identification of a host packet has to be unlike those of its source's other packets: it distinguishes
+/// packets that are overheard (RFC 4728 §8.3.2).
 ///
 /// Links are assumed to be bidirectional, as 802.11 needs them: a reply takes the reverse route of its
 /// request (RFC 4728 §8.2.4), and the link layer reports packets that were not acknowledged (§8.3.1), unless
@@ -140,6 +143,144 @@ pub struct Dsr {
     scan_random: RandomStream,
     outbox: Outbox,
     stats: RouteStats,
+}
+
+impl RoutingProtocol for Dsr {
+    fn send(&mut self, now: Instant, packet: Packet) {
+        let destination = packet.ip.destination;
+        let mut routed = RoutedPacket::plain(packet);
+        if self.is_destination(destination) {
+            self.outbox.push(Output::Deliver(packet));
+        } else if destination == Ipv4Addr::BROADCAST {
+            self.transmit(now, now, &mut routed, LinkDestination::Broadcast);
+        } else {
+            if packet.ip.source != self.address {
+                self.mark_came_in(&mut routed);
+            }
+            self.route_own_packet(now, routed);
+        }
+        self.after_event(now);
+    }
+
+    fn watch_route(&mut self, destination: Ipv4Addr) {
+        self.watched.add(destination);
+    }
+
+    fn on_packet(&mut self, now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
+        if !self.confirm_receipt(now, from, &mut packet) {
+            return;
+        }
+        self.learn_external(&packet);
+        let ip = &packet.packet.ip;
+        if packet.dsr.as_ref().is_some_and(|dsr| dsr.request().is_some()) {
+            self.on_request(now, from, &mut packet);
+        } else if ip.destination == self.address || ip.destination == Ipv4Addr::BROADCAST {
+            self.receive(now, from, &packet);
+        } else {
+            self.forward(now, from, &mut packet);
+        }
+        self.after_event(now);
+    }
+
+    fn on_overheard(
+        &mut self,
+        now: Instant,
+        from: Ipv4Addr,
+        to: Ipv4Addr,
+        packet: &RoutedPacket,
+    ) -> bool {
+        if self.config.tap {
+            self.on_passive_ack(now, from, packet);
+        }
+        let new = self.config.tap && self.overhear(now, from, to, packet);
+        if new {
+            self.after_event(now);
+        }
+        new
+    }
+
+    fn on_received_power(&mut self, neighbour: Ipv4Addr, power: ReceivedPower) {
+        self.powers.update(neighbour, power);
+    }
+
+    fn needs_received_power(&self) -> bool {
+        self.config.avoid_fading.is_some()
+    }
+
+    fn on_link_failure(
+        &mut self,
+        now: Instant,
+        to: Ipv4Addr,
+        packet: RoutedPacket,
+        queued: &mut dyn FnMut() -> Option<RoutedPacket>,
+    ) {
+        if !self.ignores_link_layer(&packet) {
+            self.handle_link_failure(now, to, packet, queued);
+            self.after_event(now);
+        }
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        self.send_due_replies(now);
+        if self.maintenance.due(now).is_some() {
+            self.run_ack_timers(now);
+            self.after_event(now);
+        }
+        if self.next_scan.is_some_and(|at| at <= now) {
+            self.scan_send_buffer(now);
+            let period = self.config.scan;
+            self.next_scan = period.map(|period| now + self.draw_scan_period(period));
+            self.after_event(now);
+        }
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<Output> {
+        self.outbox.poll(now)
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let (outbox, replies) = (self.outbox.next_timeout(), self.replies.next_timeout());
+        let times = [outbox, self.next_scan, replies, self.maintenance.next_timeout()];
+        times.into_iter().flatten().min()
+    }
+
+    fn buffered_packets(&self) -> usize {
+        let waiting =
+            self.send_buffer.iter().filter(|waiting| !waiting.packet.is_control()).count();
+        waiting + self.outbox.buffered_packets()
+    }
+
+    fn stats(&self) -> &RouteStats {
+        &self.stats
+    }
+
+    fn add_external(&mut self, destination: Ipv4Addr) {
+        self.external.add(destination);
+        self.cache.mark_external(destination);
+    }
+
+    fn is_promiscuous(&self) -> bool {
+        self.config.tap
+    }
+
+    /// None is known without the packet.
+    fn next_hop(&self, _destination: Ipv4Addr) -> Option<Ipv4Addr> {
+        None
+    }
+
+    /// A copy of the cache is queried, so that its state does not change.
+    fn source_route(&self, now: Instant, destination: Ipv4Addr) -> Option<Vec<Ipv4Addr>> {
+        self.cache.clone().lookup(now, destination).map(|path| path.as_slice().to_vec())
+    }
+
+    /// Only packets of which there are copies are purged.
+    fn has_route(&self, _destination: Ipv4Addr) -> bool {
+        true
+    }
+
+    fn new_identification(&mut self) -> Option<u16> {
+        Some(self.take_identification())
+    }
 }
 
 impl Dsr {
@@ -187,143 +328,15 @@ impl Dsr {
         }
     }
 
-    /// Sends a packet of the local host, or of an external one. Its IP identification has to be unlike those of
-    /// its source's other packets: it distinguishes packets that are overheard (RFC 4728 §8.3.2).
-    pub fn send(&mut self, now: Instant, packet: Packet) {
-        let destination = packet.ip.destination;
-        let mut routed = RoutedPacket::plain(packet);
-        if self.is_destination(destination) {
-            self.outbox.push(Output::Deliver(packet));
-        } else if destination == Ipv4Addr::BROADCAST {
-            self.transmit(now, now, &mut routed, LinkDestination::Broadcast);
-        } else {
-            if packet.ip.source != self.address {
-                self.mark_came_in(&mut routed);
-            }
-            self.route_own_packet(now, routed);
-        }
-        self.after_event(now);
-    }
-
-    /// Requests a report of the next route to `destination`.
-    pub fn watch_route(&mut self, destination: Ipv4Addr) {
-        self.watched.add(destination);
-    }
-
-    /// Handles a packet received from the neighbour `from`, unicast to this node or broadcast.
-    pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, mut packet: RoutedPacket) {
-        if !self.confirm_receipt(now, from, &mut packet) {
-            return;
-        }
-        self.learn_external(&packet);
-        let ip = &packet.packet.ip;
-        if packet.dsr.as_ref().is_some_and(|dsr| dsr.request().is_some()) {
-            self.on_request(now, from, &mut packet);
-        } else if ip.destination == self.address || ip.destination == Ipv4Addr::BROADCAST {
-            self.receive(now, from, &packet);
-        } else {
-            self.forward(now, from, &mut packet);
-        }
-        self.after_event(now);
-    }
-
-    /// Handles an overheard packet; returns true if there may be output to poll.
-    pub fn on_overheard(
-        &mut self,
-        now: Instant,
-        from: Ipv4Addr,
-        to: Ipv4Addr,
-        packet: &RoutedPacket,
-    ) -> bool {
-        if self.config.tap {
-            self.on_passive_ack(now, from, packet);
-        }
-        let new = self.config.tap && self.overhear(now, from, to, packet);
-        if new {
-            self.after_event(now);
-        }
-        new
-    }
-
-    /// Returns true if the protocol uses the received power of neighbours.
-    pub const fn needs_received_power(&self) -> bool {
-        self.config.avoid_fading.is_some()
-    }
-
-    /// Records the power with which a neighbour is received.
-    pub fn on_received_power(&mut self, neighbour: Ipv4Addr, power: ReceivedPower) {
-        self.powers.update(neighbour, power);
-    }
-
     /// Returns true if the expected lifetime of the link from a neighbour is too short for a route.
     fn avoids_link(&self, now: Instant, neighbour: Ipv4Addr) -> bool {
         let within = self.config.avoid_fading;
         within.is_some_and(|within| self.powers.fades_within(now, neighbour, within))
     }
 
-    /// Handles a packet to `to` that reached the retry limit of the link layer. Each call of `queued` removes
-    /// the next packet to the same neighbour from the interface queue.
-    pub fn on_link_failure(
-        &mut self,
-        now: Instant,
-        to: Ipv4Addr,
-        packet: RoutedPacket,
-        queued: impl FnMut() -> Option<RoutedPacket>,
-    ) {
-        if !self.ignores_link_layer(&packet) {
-            self.handle_link_failure(now, to, packet, queued);
-            self.after_event(now);
-        }
-    }
-
-    /// Runs the timers that are due.
-    pub fn on_timeout(&mut self, now: Instant) {
-        self.send_due_replies(now);
-        if self.maintenance.due(now).is_some() {
-            self.run_ack_timers(now);
-            self.after_event(now);
-        }
-        if self.next_scan.is_some_and(|at| at <= now) {
-            self.scan_send_buffer(now);
-            let period = self.config.scan;
-            self.next_scan = period.map(|period| now + self.draw_scan_period(period));
-            self.after_event(now);
-        }
-    }
-
-    /// Returns the next output.
-    pub fn poll(&mut self, now: Instant) -> Option<Output> {
-        self.outbox.poll(now)
-    }
-
-    /// The instant at which [`on_timeout`](Self::on_timeout) or [`poll`](Self::poll) has to be called next.
-    pub fn next_timeout(&self) -> Option<Instant> {
-        let (outbox, replies) = (self.outbox.next_timeout(), self.replies.next_timeout());
-        let times = [outbox, self.next_scan, replies, self.maintenance.next_timeout()];
-        times.into_iter().flatten().min()
-    }
-
-    /// The number of host packets held.
-    pub fn buffered_packets(&self) -> usize {
-        let waiting =
-            self.send_buffer.iter().filter(|waiting| !waiting.packet.is_control()).count();
-        waiting + self.outbox.buffered_packets()
-    }
-
     /// The configuration.
     pub const fn config(&self) -> &DsrConfig {
         &self.config
-    }
-
-    /// The counters.
-    pub const fn stats(&self) -> &RouteStats {
-        &self.stats
-    }
-
-    /// The current route to `destination`, both ends included, for inspection: a copy of the cache is
-    /// queried, so that its state does not change.
-    pub fn route(&self, now: Instant, destination: Ipv4Addr) -> Option<Vec<Ipv4Addr>> {
-        self.cache.clone().lookup(now, destination).map(|path| path.as_slice().to_vec())
     }
 
     /// Returns true if there is a route over this link in the cache, in its direction, for inspection.
@@ -342,7 +355,7 @@ impl Dsr {
     }
 
     /// Returns a new IP identification of this node. Its own messages have some of them.
-    pub const fn new_identification(&mut self) -> u16 {
+    const fn take_identification(&mut self) -> u16 {
         let identification = self.next_identification;
         // 0 means none.
         self.next_identification = if identification == u16::MAX { 1 } else { identification + 1 };

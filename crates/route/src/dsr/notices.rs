@@ -193,7 +193,7 @@ mod test {
         let (reply, hop) = replies.into_iter().find(|(packet, _)| packet.is_control()).unwrap();
         assert_eq!(hop, LinkDestination::Unicast(asker));
         asks.on_packet(later, knower, reply);
-        assert!(asks.route(later, at(9)).is_some());
+        assert!(asks.source_route(later, at(9)).is_some());
         // The buffered packet.
         assert_eq!(sent(asks, later + Duration::from_millis(50)).len(), 1);
     }
@@ -212,7 +212,7 @@ mod test {
             ask(now, &mut four, &mut three);
 
             now = Instant::from_secs(2);
-            one.on_link_failure(now, at(9), RoutedPacket::plain(data(1, 9)), || None);
+            one.on_link_failure(now, at(9), RoutedPacket::plain(data(1, 9)), &mut || None);
             let notices: Vec<_> = sent(&mut one, now)
                 .into_iter()
                 .filter(|(_, hop)| *hop != LinkDestination::Broadcast)
@@ -227,18 +227,18 @@ mod test {
             assert_eq!(read, RoutedPacket { size_adjustment: 0, ..*packet });
 
             three.on_packet(now, at(1), read);
-            assert_eq!(three.route(now, at(9)), None);
+            assert_eq!(three.source_route(now, at(9)), None);
             let on: Vec<_> = sent(&mut three, now);
             assert_eq!(
                 on.iter().map(|(_, hop)| *hop).collect::<Vec<_>>(),
                 [LinkDestination::Unicast(at(4))]
             );
             four.on_packet(now, at(3), on[0].0);
-            assert_eq!(four.route(now, at(9)), None);
+            assert_eq!(four.source_route(now, at(9)), None);
             assert_eq!(sent(&mut four, now), [], "no node has learned it there");
 
             // No route discovery starts for a lost neighbour.
-            three.on_link_failure(now, at(4), on[0].0, || None);
+            three.on_link_failure(now, at(4), on[0].0, &mut || None);
             let outputs: Vec<_> = core::iter::from_fn(|| three.poll(now)).collect();
             let reason = DropReason::LinkFailure;
             assert_eq!(outputs, [Output::Drop { packet: on[0].0, reason }]);
@@ -267,13 +267,13 @@ mod test {
             let (first, hop) = sent(&mut one, now)[0];
             assert_eq!((hop, first.packet.ip.ttl), (LinkDestination::Unicast(at(2)), 2));
             two.on_packet(now, at(1), first);
-            assert_eq!(two.route(now, at(7)), None);
+            assert_eq!(two.source_route(now, at(7)), None);
             let (second, hop) = sent(&mut two, now)[0];
             assert_eq!((hop, second.packet.ip.ttl), (LinkDestination::Unicast(at(3)), 1));
             assert!(is_link_failure_notice(&first) && is_link_failure_notice(&second));
             let mut other = three.clone();
             other.on_packet(now, at(2), second);
-            assert_eq!(other.route(now, at(7)), None);
+            assert_eq!(other.source_route(now, at(7)), None);
             assert_eq!(other.last_error, None, "a notice is not piggybacked");
             assert_eq!(sent(&mut other, now), []);
 
@@ -282,7 +282,7 @@ mod test {
                 let mut path = Path::hop(failing.address, at(4));
                 path.extend(&[at(3)]);
                 failing.cache.on_route_learned(now, &path, LearnedBy::Reply);
-                failing.on_link_failure(now, at(to), packet, || None);
+                failing.on_link_failure(now, at(to), packet, &mut || None);
                 let outputs: Vec<_> = core::iter::from_fn(|| failing.poll(now)).collect();
                 assert_eq!(outputs, [Output::Drop { packet, reason: DropReason::LinkFailure }]);
             }
@@ -306,11 +306,11 @@ mod test {
         one.on_packet(now, at(2), packet);
         let (packet, hop) = sent(&mut one, now)[0];
         assert_eq!(hop, LinkDestination::Unicast(at(9)));
-        one.on_link_failure(now, at(9), packet, || None);
+        one.on_link_failure(now, at(9), packet, &mut || None);
         let errors = sent(&mut one, now);
         assert_eq!(errors.len(), 1);
         two.on_packet(now, at(1), errors[0].0);
-        assert_eq!(two.route(now, at(9)), None);
+        assert_eq!(two.source_route(now, at(9)), None);
     }
 
     /// An error on its way from 3 to 5 fails between 2 and 4: it returns to 3 nested in the new error, with
@@ -333,7 +333,7 @@ mod test {
         two.on_packet(now, at(3), error);
         let (error, hop) = sent(&mut two, now)[0];
         assert_eq!(hop, LinkDestination::Unicast(at(4)));
-        two.on_link_failure(now, at(4), error, || None);
+        two.on_link_failure(now, at(4), error, &mut || None);
         let (nested, hop) = sent(&mut two, now)[0];
         assert_eq!(hop, LinkDestination::Unicast(at(3)));
         let header = nested.dsr.unwrap();

@@ -186,7 +186,7 @@ impl Dsr {
 
     /// Creates a control packet.
     pub(super) fn control_packet(&mut self, to: Ipv4Addr, dsr: DsrHeader) -> RoutedPacket {
-        let identification = self.new_identification();
+        let identification = self.take_identification();
         let ip = IpHeader { ttl: CONTROL_TTL, identification, ..IpHeader::new(self.address, to) };
         RoutedPacket {
             packet: Packet { ip, body: Body::NoNextHeader },

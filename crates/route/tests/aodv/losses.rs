@@ -1,7 +1,7 @@
 //! AODV's reports of lost packets (yu-2004 §4).
 
 use driftway_base::{DropReason, Duration, FailedLink, PacketDisposition, Seq, SignalKind};
-use driftway_route::{AodvConfig, LinkDestination, LocalRepair};
+use driftway_route::{AodvConfig, LinkDestination, LocalRepair, RoutingProtocol};
 use driftway_wire::{
     AodvLossNotification, AodvMessage, Body, ConnInfo, ConnList, IpHeader, Packet, TcpFlags,
     TcpSegment,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use driftway_base::{
     DropReason, Duration, Instant, Ipv4Addr, Probability, RandomStream, ReceivedPower, Seq, Signal,
 };
-use driftway_route::{Aodv, AodvConfig, AodvRoute, LinkDestination, Output};
+use driftway_route::{Aodv, AodvConfig, AodvRoute, LinkDestination, Output, RoutingProtocol};
 use driftway_wire::{
     AodvMessage, Body, IpHeader, Packet, Payload, RoutedPacket, TcpFlags, TcpSegment, UdpDatagram,
 };
@@ -282,7 +282,7 @@ impl Net {
             LinkDestination::Unicast(to) => {
                 let host = &mut self.hosts[from];
                 let queue = &mut host.queue;
-                host.aodv.on_link_failure(self.now, to, packet, || {
+                host.aodv.on_link_failure(self.now, to, packet, &mut || {
                     let at =
                         queue.iter().position(|(_, hop)| *hop == LinkDestination::Unicast(to))?;
                     queue.remove(at).map(|(packet, _)| packet)

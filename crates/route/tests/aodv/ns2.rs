@@ -1,7 +1,7 @@
 //! Time lines of ns-2.35's differences. A frame takes 1 ms, a link layer reports a failure after 5.
 
 use driftway_base::{DropReason, Duration};
-use driftway_route::{AodvConfig, LinkDestination};
+use driftway_route::{AodvConfig, LinkDestination, RoutingProtocol};
 use driftway_wire::{AodvMessage, AodvRequest};
 
 use crate::net::{Net, PacketOutcome, RouteEvent, at, ms};

@@ -2,7 +2,9 @@
 //! open.
 
 use driftway_base::Duration;
-use driftway_route::{AodvConfig, AodvRoute, HelloConfig, LinkDestination, LocalRepair};
+use driftway_route::{
+    AodvConfig, AodvRoute, HelloConfig, LinkDestination, LocalRepair, RoutingProtocol,
+};
 use driftway_wire::{AodvError, AodvMessage, AodvReply, AodvRequest};
 
 use crate::net::{Net, Node, PacketOutcome, at, ms};

@@ -1,7 +1,7 @@
 //! Properties that hold in any network, whatever its links do.
 
 use driftway_base::{Duration, Probability};
-use driftway_route::{AodvConfig, HelloConfig, LocalRepair};
+use driftway_route::{AodvConfig, HelloConfig, LocalRepair, RoutingProtocol};
 use proptest::prelude::*;
 
 use crate::net::Net;

@@ -1,7 +1,7 @@
 //! Time lines of RFC 3561. A frame takes 1 ms, a link layer reports a failure after 5.
 
 use driftway_base::{DropReason, Duration, Instant, ReceivedPower};
-use driftway_route::{AodvConfig, HelloConfig, LinkDestination, LocalRepair};
+use driftway_route::{AodvConfig, HelloConfig, LinkDestination, LocalRepair, RoutingProtocol};
 use driftway_wire::{AodvMessage, AodvRequest};
 
 use crate::net::{Net, PacketOutcome, RouteEvent, at, ms};

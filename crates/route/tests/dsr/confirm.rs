@@ -1,7 +1,7 @@
 //! Network-layer acknowledgments (RFC 4728 §8.3.2, §8.3.3), over a link layer that reports nothing.
 
 use driftway_base::{DropReason, Duration};
-use driftway_route::{DsrConfig, NextHopConfirmation};
+use driftway_route::{DsrConfig, NextHopConfirmation, RoutingProtocol};
 use driftway_wire::{DsrHeader, DsrOption, RoutedPacket};
 
 use crate::net::{Net, Sent, ms};

@@ -2,7 +2,8 @@
 
 use driftway_base::Duration;
 use driftway_route::{
-    CacheKind, CacheLimits, DsrConfig, NextHopConfirmation, NonPropagatingRequests, UpdateOptions,
+    CacheKind, CacheLimits, DsrConfig, NextHopConfirmation, NonPropagatingRequests,
+    RoutingProtocol, UpdateOptions,
 };
 
 use crate::net::{Net, address, ms};

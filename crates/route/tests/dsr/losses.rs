@@ -1,7 +1,9 @@
 //! DSR's reports of packets lost on a link: the examples of yu-2004 §4, step by step.
 
 use driftway_base::{Duration, Instant, PacketDisposition, SignalKind};
-use driftway_route::{CacheKind, CacheLimits, CachePart, DsrConfig, ReplyFromCache};
+use driftway_route::{
+    CacheKind, CacheLimits, CachePart, DsrConfig, ReplyFromCache, RoutingProtocol,
+};
 use driftway_wire::{Body, ConnInfo, ConnPackets, RoutedPacket};
 
 use crate::net::{FRAME, Net, Sent, address, ms, number};

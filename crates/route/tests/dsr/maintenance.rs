@@ -1,7 +1,7 @@
 //! Route maintenance (RFC 4728 §8.3).
 
 use driftway_base::{DropReason, Duration};
-use driftway_route::{DsrConfig, NonPropagatingRequests};
+use driftway_route::{DsrConfig, NonPropagatingRequests, RoutingProtocol};
 
 use crate::net::{Net, address, ms};
 

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use driftway_base::{DropReason, Duration, Instant, Ipv4Addr, Seq, Signal};
-use driftway_route::{Dsr, DsrConfig, LinkDestination, NextHopConfirmation, Output};
+use driftway_route::{
+    Dsr, DsrConfig, LinkDestination, NextHopConfirmation, Output, RoutingProtocol,
+};
 use driftway_wire::{
     AddressList, Body, DsrHeader, DsrReply, IcmpMessage, IpHeader, Packet, Payload, RoutedPacket,
     TcpFlags, TcpSegment, UdpDatagram, UnreachableCode,
@@ -177,7 +179,7 @@ impl Net {
     /// Numbers a packet, as the node that drives the protocol does, and passes it to routing.
     fn offer(&mut self, from: usize, mut packet: Packet) {
         self.offered += 1;
-        let number = self.nodes[from].new_identification();
+        let number = self.nodes[from].new_identification().expect("DSR numbers its messages");
         let is_own = packet.ip.source == address(from);
         packet.ip.identification = if is_own { number } else { number + 10_000 * from as u16 };
         self.nodes[from].send(self.now, packet);
@@ -257,13 +259,13 @@ impl Net {
         }
         if let (Some(to), true, false) = (to, failed, self.silent) {
             let queue = &mut self.queues[node];
-            let queued = || {
+            let mut queued = || {
                 let place = queue
                     .iter()
                     .position(|(_, hop)| *hop == LinkDestination::Unicast(address(to)))?;
                 queue.remove(place).map(|(packet, _)| packet)
             };
-            self.nodes[node].on_link_failure(self.now, address(to), packet, queued);
+            self.nodes[node].on_link_failure(self.now, address(to), packet, &mut queued);
             if self.queues[node].is_empty() {
                 self.busy[node] = None;
             }
@@ -301,7 +303,7 @@ impl Net {
 
     pub fn route(&mut self, from: usize, to: usize) -> Option<Vec<usize>> {
         let now = self.now;
-        let route = self.nodes[from].route(now, address(to))?;
+        let route = self.nodes[from].source_route(now, address(to))?;
         Some(route.into_iter().map(number).collect())
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use driftway_base::{Instant, RandomStream};
 use driftway_route::{
     CACHES, CacheKind, CacheLimits, CacheOptions, Dsr, DsrConfig, LinkDestination,
-    NextHopConfirmation, NonPropagatingRequests, SalvageReplies,
+    NextHopConfirmation, NonPropagatingRequests, RoutingProtocol, SalvageReplies,
 };
 use driftway_wire::RoutedPacket;
 use proptest::prelude::*;

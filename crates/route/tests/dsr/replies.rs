@@ -1,7 +1,7 @@
 //! Replies from caches, route shortening, and overhearing.
 
 use driftway_base::Duration;
-use driftway_route::{DsrConfig, ReplyFromCache};
+use driftway_route::{DsrConfig, ReplyFromCache, RoutingProtocol};
 
 use crate::net::{Net, Sent, address, ms};
 

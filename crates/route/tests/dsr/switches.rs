@@ -3,7 +3,8 @@
 use driftway_base::{Duration, Instant, RandomStream, ReceivedPower};
 use driftway_route::{
     CacheKind, CacheLimits, CachePart, DsrConfig, NextHopConfirmation, NonPropagatingRequests,
-    ReplyFromCache, RequestTablePolicy, RouteShortening, SalvageReplies, UpdateOptions,
+    ReplyFromCache, RequestTablePolicy, RouteShortening, RoutingProtocol, SalvageReplies,
+    UpdateOptions,
 };
 
 use crate::net::{Net, address};
@@ -219,7 +220,7 @@ fn a_route_avoids_a_fading_link() {
         net.send(0, 3, 0);
         net.run(Instant::from_millis(100));
         assert_eq!(net.delivered.len(), 1);
-        let route = net.nodes[0].route(net.now, address(3)).unwrap();
+        let route = net.nodes[0].source_route(net.now, address(3)).unwrap();
         assert_eq!(route[1], address(through), "{avoid_fading:?}");
     }
 }
