@@ -94,7 +94,7 @@ impl<T: Copy> Host<T> {
             Body::Udp(datagram) => ReceiveOutcome::Datagram(*datagram),
             Body::Icmp(message) => self.on_icmp(now, packet, message),
             // Routing messages were removed before.
-            Body::Aodv(_) | Body::NoNextHeader => ReceiveOutcome::Nothing,
+            Body::Aodv(_) | Body::Control(_) | Body::NoNextHeader => ReceiveOutcome::Nothing,
         }
     }
 

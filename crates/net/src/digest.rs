@@ -45,7 +45,7 @@ impl Digest {
                 u64::from(s.window) << 32 | u64::from(s.flags.0),
             ),
             Body::Udp(d) => (d.payload.offset, u64::from(d.destination_port)),
-            Body::Icmp(_) | Body::Aodv(_) | Body::NoNextHeader => {
+            Body::Icmp(_) | Body::Aodv(_) | Body::Control(_) | Body::NoNextHeader => {
                 (u64::from(packet.ip.identification), 0)
             }
         };

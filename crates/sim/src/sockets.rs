@@ -78,7 +78,7 @@ pub fn flow_of(packet: &Packet) -> Option<FlowId> {
         Body::Tcp(segment) => segment.destination_port,
         Body::Udp(datagram) => datagram.destination_port,
         Body::Icmp(message) => message.quoted()?.ports().1,
-        Body::Aodv(_) | Body::NoNextHeader => return None,
+        Body::Aodv(_) | Body::Control(_) | Body::NoNextHeader => return None,
     })
 }
 

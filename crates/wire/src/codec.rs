@@ -63,6 +63,7 @@ impl Packet {
             Body::Udp(datagram) => datagram.write(&mut to)?,
             Body::Icmp(message) => message.write(&mut to)?,
             Body::Aodv(message) => message.write(&mut to)?,
+            Body::Control(message) => message.write(&mut to)?,
             Body::NoNextHeader => {}
         }
         let payload = self.payload();
@@ -73,7 +74,7 @@ impl Packet {
         match self.body {
             Body::Tcp(_) => set_checksum(body, 16, checksum),
             // RFC 768: a checksum of zero is sent as all ones, because zero means that there is no checksum.
-            Body::Udp(_) | Body::Aodv(_) => {
+            Body::Udp(_) | Body::Aodv(_) | Body::Control(_) => {
                 set_checksum(body, 6, if checksum == 0 { 0xffff } else { checksum });
             }
             Body::NoNextHeader => {}

@@ -33,7 +33,7 @@ impl QuotedPacket {
             Body::Tcp(segment) => segment.write(&mut to),
             Body::Udp(datagram) => datagram.write(&mut to),
             Body::Icmp(message) if message.quoted().is_none() => message.write(&mut to),
-            Body::Icmp(_) | Body::Aodv(_) | Body::NoNextHeader => return None,
+            Body::Icmp(_) | Body::Aodv(_) | Body::Control(_) | Body::NoNextHeader => return None,
         }
         .ok()?;
         Some(Self {

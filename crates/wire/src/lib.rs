@@ -34,6 +34,7 @@ mod arp;
 mod checksum;
 mod codec;
 mod conn_list;
+mod control;
 mod cursor;
 mod dsr;
 mod error;
@@ -61,6 +62,7 @@ pub use conn_list::{
     CONN_LIST_MAX, CONN_LIST_OPTION, ConnInfo, ConnList, ConnPackets, LostAck, RELAYS_MAX,
     SALVAGERS_OPTION, SegmentRun, SegmentRuns,
 };
+pub use control::{ControlKind, ControlMessage};
 pub use dsr::{
     AddressList, DSR_ERRORS_MAX, DSR_PROTOCOL, DSR_ROUTE_MAX, DsrError, DsrErrorKind,
     DsrExtraOptions, DsrFlow, DsrHeader, DsrOption, DsrReply, DsrRequest, DsrRequestOrOptions,

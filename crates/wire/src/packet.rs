@@ -2,7 +2,8 @@
 
 use crate::ip::{ICMP, NO_NEXT_HEADER, TCP, UDP};
 use crate::{
-    AodvMessage, IPV4_HEADER_LEN, IcmpMessage, IpHeader, Payload, TcpSegment, UdpDatagram,
+    AodvMessage, ControlMessage, IPV4_HEADER_LEN, IcmpMessage, IpHeader, Payload, TcpSegment,
+    UdpDatagram,
 };
 
 /// A complete IPv4 packet.
@@ -25,6 +26,8 @@ pub enum Body {
     Icmp(IcmpMessage),
     /// AODV (protocol 17, port 654; RFC 3561 §8).
     Aodv(AodvMessage),
+    /// A control message of another routing protocol (protocol 17).
+    Control(ControlMessage),
     /// No next header: a packet that consists of its DSR header (protocol 59; RFC 4728 §6.1).
     NoNextHeader,
 }
@@ -38,6 +41,7 @@ impl Packet {
             Body::Udp(datagram) => datagram.payload.len.saturating_add(8),
             Body::Icmp(message) => message.size(),
             Body::Aodv(message) => message.size() + 8,
+            Body::Control(message) => message.size() + 8,
             Body::NoNextHeader => 0,
         })
     }
@@ -50,7 +54,7 @@ impl Packet {
         match self.body {
             Body::Icmp(_) => ICMP,
             Body::Tcp(_) => TCP,
-            Body::Udp(_) | Body::Aodv(_) => UDP,
+            Body::Udp(_) | Body::Aodv(_) | Body::Control(_) => UDP,
             Body::NoNextHeader => NO_NEXT_HEADER,
         }
     }
@@ -60,7 +64,7 @@ impl Packet {
             Body::Tcp(segment) => segment.payload,
             Body::Udp(datagram) => datagram.payload,
             Body::Icmp(IcmpMessage::Echo { payload, .. }) => payload,
-            Body::Icmp(_) | Body::Aodv(_) | Body::NoNextHeader => Payload::EMPTY,
+            Body::Icmp(_) | Body::Aodv(_) | Body::Control(_) | Body::NoNextHeader => Payload::EMPTY,
         }
     }
 }

@@ -34,7 +34,7 @@ impl RoutedPacket {
 
     /// Returns true for a routing control packet, which carries no data of a host.
     pub const fn is_control(&self) -> bool {
-        matches!(self.packet.body, Body::Aodv(_) | Body::NoNextHeader)
+        matches!(self.packet.body, Body::Aodv(_) | Body::Control(_) | Body::NoNextHeader)
     }
 
     /// The AODV message, if it is one.

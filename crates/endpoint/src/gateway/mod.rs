@@ -166,7 +166,9 @@ impl Gateway {
         match &packet.body {
             Body::Tcp(segment) => self.on_segment(now, from, packet, segment),
             Body::Icmp(message) => self.on_icmp(now, packet, message),
-            Body::Udp(_) | Body::Aodv(_) | Body::NoNextHeader => GatewayOutcome::Nothing,
+            Body::Udp(_) | Body::Aodv(_) | Body::Control(_) | Body::NoNextHeader => {
+                GatewayOutcome::Nothing
+            }
         }
     }
 

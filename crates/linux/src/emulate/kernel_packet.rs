@@ -92,7 +92,7 @@ fn payload_mut(body: &mut Body) -> Option<&mut Payload> {
         Body::Tcp(segment) => Some(&mut segment.payload),
         Body::Udp(datagram) => Some(&mut datagram.payload),
         Body::Icmp(IcmpMessage::Echo { payload, .. }) => Some(payload),
-        Body::Icmp(_) | Body::Aodv(_) | Body::NoNextHeader => None,
+        Body::Icmp(_) | Body::Aodv(_) | Body::Control(_) | Body::NoNextHeader => None,
     }
 }
 

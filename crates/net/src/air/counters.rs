@@ -38,7 +38,7 @@ impl PacketCounts {
     /// Counts a packet by its kind, unless it is a message of routing.
     pub(crate) fn count(&mut self, packet: &Packet) {
         match &packet.body {
-            Body::Aodv(_) | Body::NoNextHeader => {}
+            Body::Aodv(_) | Body::Control(_) | Body::NoNextHeader => {}
             Body::Tcp(segment) if segment.sequence_len() == 0 => self.acks += 1,
             Body::Icmp(_) => self.icmp += 1,
             Body::Tcp(_) | Body::Udp(_) => self.data += 1,

@@ -22,7 +22,7 @@ impl Network {
                     && packet.ip.destination == quoted.source
                     && self.joins_sides(node, quoted.source, quoted.destination)
             }),
-            Body::Udp(_) | Body::Aodv(_) | Body::NoNextHeader => false,
+            Body::Udp(_) | Body::Aodv(_) | Body::Control(_) | Body::NoNextHeader => false,
         }
     }
 

@@ -180,7 +180,7 @@ impl Network {
 /// Returns the entry of a packet or a message of ARP in the interface queue.
 fn queue_item(body: &FrameBody, id: PacketId, next_hop: Option<NodeId>) -> QueuedPacket {
     let class = match body.packet().map(|routed| &routed.packet.body) {
-        Some(Body::Aodv(_) | Body::NoNextHeader) => PacketClass::Routing,
+        Some(Body::Aodv(_) | Body::Control(_) | Body::NoNextHeader) => PacketClass::Routing,
         Some(Body::Tcp(segment)) if segment.sequence_len() == 0 => PacketClass::Ack,
         // queue/dsr-priqueue.cc, queue/priqueue.cc: ARP messages have no priority.
         Some(Body::Tcp(_) | Body::Udp(_) | Body::Icmp(_)) | None => PacketClass::Other,

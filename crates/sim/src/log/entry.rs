@@ -33,7 +33,7 @@ pub struct Entry {
     pub reason: Cow<'static, str>,
     /// The kind of packet: `tcp-data`, `tcp-ack`, `tcp-syn`, `tcp-fin`, `tcp-rst`, `udp`, `icmp`, `arp`,
     /// `aodv-rreq`, `aodv-rrep`, `aodv-rerr`, `aodv-rrep-ack`, `aodv-losses`, `dsr-rreq`, `dsr-rrep`,
-    /// `dsr-rerr`, `dsr`; of a frame without a packet, `rts`, `cts`, `ack` or `data`.
+    /// `dsr-rerr`, `dsr`, or the name that another routing protocol gives to its message; of a frame without a packet, `rts`, `cts`, `ack` or `data`.
     pub kind: Cow<'static, str>,
     /// The index in the scenario, from 0, of the flow to which it belongs.
     pub flow: Option<u32>,
@@ -263,6 +263,7 @@ pub fn packet_kind(packet: &RoutedPacket) -> &'static str {
         Body::Aodv(AodvMessage::Error(_)) => "aodv-rerr",
         Body::Aodv(AodvMessage::ReplyAck) => "aodv-rrep-ack",
         Body::Aodv(AodvMessage::LossNotification(_)) => "aodv-losses",
+        Body::Control(message) => message.kind().name,
         Body::NoNextHeader => match &packet.dsr {
             Some(header) if header.request().is_some() => "dsr-rreq",
             Some(header) if header.reply.is_some() => "dsr-rrep",

@@ -32,7 +32,7 @@ pub fn without_stream(mut packet: Packet) -> Packet {
         Body::Tcp(segment) => &mut segment.payload,
         Body::Udp(datagram) => &mut datagram.payload,
         Body::Icmp(IcmpMessage::Echo { payload, .. }) => payload,
-        Body::Icmp(_) | Body::Aodv(_) | Body::NoNextHeader => return packet,
+        Body::Icmp(_) | Body::Aodv(_) | Body::Control(_) | Body::NoNextHeader => return packet,
     };
     *payload = Payload::new(0, 0, payload.len);
     packet

@@ -181,7 +181,7 @@ proptest! {
             match offending.body {
                 Body::Tcp(_) => {}
                 Body::Udp(_) => front[26..28].fill(0),
-                Body::Icmp(_) | Body::Aodv(_) | Body::NoNextHeader => front[22..24].fill(0),
+                Body::Icmp(_) | Body::Aodv(_) | Body::Control(_) | Body::NoNextHeader => front[22..24].fill(0),
             }
             prop_assert_eq!(&encoded(&error)[28..], front);
         }
