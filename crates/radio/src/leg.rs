@@ -8,7 +8,8 @@ use driftway_base::Instant;
 /// queries do not change it. The next leg starts at its own position, not at the end of this one,
 /// which is rounded to nanoseconds: the two differ by less than the distance moved in a nanosecond.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Leg {
+pub struct Leg {
+    /// Start.
     pub since: Instant,
     /// Start of the next leg; `FAR_FUTURE` for the last.
     pub until: Instant,

@@ -35,6 +35,7 @@ mod tdma;
 
 pub use dcf::{Dcf, DcfConfig};
 pub use frame::{FailReason, MacReport, OutgoingPacket};
+pub use leg::Leg;
 pub use mobility::Mobility;
 pub use neighbour_signals::NeighbourSignals;
 pub use parameter_error::ParameterError;

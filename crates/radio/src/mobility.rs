@@ -7,55 +7,56 @@
 
 mod constant_velocity;
 mod random_waypoint;
-
-pub use constant_velocity::ConstantVelocity;
-pub use random_waypoint::{InitialDistribution, RandomWaypoint};
+mod trajectory;
 
 use driftway_base::{Instant, StationId};
 use typed_index_collections::TiVec;
 
+use crate::ParameterError;
 use crate::leg::Leg;
 use crate::movement::Movement;
-use crate::{
-    ParameterError, mobility::constant_velocity::ReflectedTrajectory,
-    mobility::random_waypoint::WaypointTrajectory,
-};
+pub use constant_velocity::ConstantVelocity;
+use constant_velocity::ReflectedTrajectory;
+use random_waypoint::WaypointTrajectory;
+pub use random_waypoint::{InitialDistribution, RandomWaypoint};
+pub use trajectory::Trajectory;
 
 /// Mobility of the stations of an air.
 #[derive(Clone, Debug)]
 pub struct Mobility {
-    trajectories: TiVec<StationId, Trajectory>,
+    trajectories: TiVec<StationId, Box<dyn Trajectory>>,
 }
 
-/// Source of a station's legs.
+/// Legs known in advance.
 #[derive(Clone, Debug)]
-enum Trajectory {
-    /// Legs known in advance: the remaining ones.
-    Scripted(std::vec::IntoIter<Leg>),
-    RandomWaypoint(Box<WaypointTrajectory>),
-    ConstantVelocity(Box<ReflectedTrajectory>),
+struct Script(std::vec::IntoIter<Leg>);
+
+impl Trajectory for Script {
+    fn next_leg(&mut self) -> Option<Leg> {
+        self.0.next()
+    }
+
+    fn clone_boxed(&self) -> Box<dyn Trajectory> {
+        Box::new(self.clone())
+    }
 }
 
 impl Mobility {
+    /// Creates a station for each trajectory.
+    pub fn new<T: Trajectory + 'static>(trajectories: impl IntoIterator<Item = T>) -> Self {
+        let boxed = |trajectory| -> Box<dyn Trajectory> { Box::new(trajectory) };
+        Self { trajectories: trajectories.into_iter().map(boxed).collect() }
+    }
+
     /// Creates stations at fixed positions (metres).
     pub fn fixed(positions: &[(f64, f64)]) -> Self {
         let rest = |&place| vec![Leg::at_rest(Instant::ZERO, Instant::FAR_FUTURE, place)];
-        Self {
-            trajectories: positions
-                .iter()
-                .map(|p| Trajectory::Scripted(rest(p).into_iter()))
-                .collect(),
-        }
+        Self::new(positions.iter().map(|place| Script(rest(place).into_iter())))
     }
 
     /// Creates a station for each node of a movement file.
     pub fn scripted(movement: Movement) -> Self {
-        Self {
-            trajectories: movement
-                .into_legs()
-                .map(|legs| Trajectory::Scripted(legs.into_iter()))
-                .collect(),
-        }
+        Self::new(movement.into_legs().map(|legs| Script(legs.into_iter())))
     }
 
     /// Creates this number of stations, each with a random waypoint trajectory drawn from the
@@ -69,10 +70,8 @@ impl Mobility {
         seed: u64,
     ) -> Result<Self, ParameterError> {
         model.check()?;
-        let walk = |station| {
-            Trajectory::RandomWaypoint(Box::new(WaypointTrajectory::new(*model, seed, station)))
-        };
-        Ok(Self { trajectories: (0..stations).map(StationId::new).map(walk).collect() })
+        let walk = |station| WaypointTrajectory::new(*model, seed, StationId::new(station));
+        Ok(Self::new((0..stations).map(walk)))
     }
 
     /// Creates stations of constant speed that are reflected at the borders of `area` (metres, from
@@ -84,15 +83,15 @@ impl Mobility {
         stations: &[ConstantVelocity],
         area: (f64, f64),
     ) -> Result<Self, ParameterError> {
-        let bounce = |(number, start)| match ReflectedTrajectory::new(start, area) {
-            Ok(bounce) => Ok(Trajectory::ConstantVelocity(Box::new(bounce))),
-            Err(bad) => {
-                Err(ParameterError { message: format!("node {number}: {}", bad.message), ..bad })
-            }
+        let bounce = |(number, start)| {
+            ReflectedTrajectory::new(start, area).map_err(|bad| ParameterError {
+                message: format!("node {number}: {}", bad.message),
+                ..bad
+            })
         };
-        Ok(Self {
-            trajectories: stations.iter().enumerate().map(bounce).collect::<Result<_, _>>()?,
-        })
+        let trajectories =
+            stations.iter().enumerate().map(bounce).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self::new(trajectories))
     }
 
     /// Returns the number of stations.
@@ -103,10 +102,6 @@ impl Mobility {
     /// Returns the next leg of a station: first the leg at the start of the run, then each time the
     /// leg that follows the previous one.
     pub(crate) fn next_leg(&mut self, station: StationId) -> Option<Leg> {
-        match self.trajectories.get_mut(station)? {
-            Trajectory::Scripted(legs) => legs.next(),
-            Trajectory::RandomWaypoint(walk) => Some(walk.next_leg()),
-            Trajectory::ConstantVelocity(bounce) => Some(bounce.next_leg()),
-        }
+        self.trajectories.get_mut(station)?.next_leg()
     }
 }

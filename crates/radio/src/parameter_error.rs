@@ -14,11 +14,8 @@ pub struct ParameterError {
 }
 
 impl ParameterError {
-    pub(crate) fn new(
-        parameter: &'static str,
-        message: impl fmt::Display,
-        help: &'static str,
-    ) -> Self {
+    /// Creates the error for a parameter, with a valid choice.
+    pub fn new(parameter: &'static str, message: impl fmt::Display, help: &'static str) -> Self {
         Self { parameter, message: message.to_string(), help }
     }
 }

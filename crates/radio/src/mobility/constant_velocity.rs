@@ -2,6 +2,7 @@
 
 use driftway_base::Instant;
 
+use super::trajectory::Trajectory;
 use crate::ParameterError;
 use crate::leg::{Leg, seconds_after};
 
@@ -89,8 +90,10 @@ impl ReflectedTrajectory {
         let axes = [axis(position.0, velocity.0, area.0)?, axis(position.1, velocity.1, area.1)?];
         Ok(Self { axes, time: Instant::ZERO })
     }
+}
 
-    pub fn next_leg(&mut self) -> Leg {
+impl Trajectory for ReflectedTrajectory {
+    fn next_leg(&mut self) -> Option<Leg> {
         let since = self.time;
         for axis in &mut self.axes {
             if axis.next_reflection() <= since && since < Instant::FAR_FUTURE {
@@ -101,7 +104,11 @@ impl ReflectedTrajectory {
         let until = across.next_reflection().min(up.next_reflection());
         self.time = until;
         let (x, y) = (across.coordinate(since), up.coordinate(since));
-        Leg { since, until, x, y, vx: across.signed_speed(), vy: up.signed_speed() }
+        Some(Leg { since, until, x, y, vx: across.signed_speed(), vy: up.signed_speed() })
+    }
+
+    fn clone_boxed(&self) -> Box<dyn Trajectory> {
+        Box::new(self.clone())
     }
 }
 

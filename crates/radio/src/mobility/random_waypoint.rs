@@ -2,6 +2,7 @@
 
 use driftway_base::{Duration, Instant, RandomStream, StationId};
 
+use super::trajectory::Trajectory;
 use crate::ParameterError;
 use crate::leg::{Leg, seconds_after};
 
@@ -125,8 +126,10 @@ impl WaypointTrajectory {
         };
         Self { model, random, at, time: Instant::ZERO, next }
     }
+}
 
-    pub fn next_leg(&mut self) -> Leg {
+impl Trajectory for WaypointTrajectory {
+    fn next_leg(&mut self) -> Option<Leg> {
         let mut leg = match self.next {
             NextMove::Pause(span) => {
                 let target = uniform_point(&mut self.random, self.model.area);
@@ -148,7 +151,11 @@ impl WaypointTrajectory {
             leg.until = leg.until.max(leg.since + Duration::from_nanos(1));
         }
         self.time = leg.until;
-        leg
+        Some(leg)
+    }
+
+    fn clone_boxed(&self) -> Box<dyn Trajectory> {
+        Box::new(self.clone())
     }
 }
 

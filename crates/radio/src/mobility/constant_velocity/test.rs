@@ -12,7 +12,7 @@ fn bounce(position: (f64, f64), velocity: (f64, f64), area: (f64, f64)) -> Refle
 fn at(bounce: &ReflectedTrajectory, seconds: f64) -> (f64, f64) {
     let (mut bounce, now) = (bounce.clone(), Instant::from_nanos((seconds * 1e9) as u64));
     loop {
-        let leg = bounce.next_leg();
+        let leg = bounce.next_leg().expect("a leg");
         if leg.until > now {
             return leg.at(now);
         }
@@ -43,7 +43,7 @@ fn a_station_on_a_border_or_without_speed() {
     assert_eq!(at(&bounce((0.0, 5.0), (-1.0, 0.0), (10.0, 10.0)), 3.0), (3.0, 5.0));
     assert_eq!(at(&bounce((10.0, 5.0), (1.0, 0.0), (10.0, 10.0)), 3.0), (7.0, 5.0));
     let mut still = bounce((1.0, 2.0), (0.0, 0.0), (10.0, 10.0));
-    assert_eq!(still.next_leg().until, Instant::FAR_FUTURE);
+    assert_eq!(still.next_leg().expect("a leg").until, Instant::FAR_FUTURE);
     // An area of zero height is a line.
     assert_eq!(at(&bounce((1.0, 0.0), (1.0, 0.0), (10.0, 0.0)), 2.0), (3.0, 0.0));
 }

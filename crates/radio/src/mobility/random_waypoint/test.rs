@@ -19,7 +19,7 @@ fn legs(model: RandomWaypoint, seconds: u64) -> Vec<Leg> {
     let walk = |station| {
         let mut walk = WaypointTrajectory::new(model, 3, station);
         loop {
-            let leg = walk.next_leg();
+            let leg = walk.next_leg().expect("a leg");
             if leg.until > now {
                 return leg;
             }
@@ -148,10 +148,10 @@ fn legs_are_continuous_inside_the_area_and_within_the_speeds() {
     for start in [InitialDistribution::Uniform, InitialDistribution::SteadyState] {
         let mut walk =
             WaypointTrajectory::new(RandomWaypoint { start, ..MODEL }, 1, StationId::new(5));
-        let mut before = walk.next_leg();
+        let mut before = walk.next_leg().expect("a leg");
         assert_eq!(before.since, Instant::ZERO);
         for _ in 0..1000 {
-            let leg = walk.next_leg();
+            let leg = walk.next_leg().expect("a leg");
             assert_eq!(leg.since, before.until);
             let (x, y) = before.at(before.until);
             // One nanosecond at 19 m/s.
