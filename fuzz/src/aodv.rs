@@ -5,7 +5,9 @@
 use std::collections::BTreeSet;
 
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
-use driftway_route::{Aodv, AodvConfig, HelloConfig, LinkDestination, LocalRepair, Output, RoutingProtocol};
+use driftway_route::{
+    Aodv, AodvConfig, HelloConfig, LinkDestination, LocalRepair, Output, RoutingProtocol,
+};
 use driftway_wire::{
     AodvError, AodvLossNotification, AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet,
     Payload, RoutedPacket, TcpSegment, UdpDatagram,

@@ -2,7 +2,10 @@
 //! buffered, no source route contains a loop, and all output can be encoded and decoded.
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
-use driftway_route::{CACHES, CacheKind, CacheLimits, CacheOptions, Dsr, DsrConfig, LinkDestination, NextHopConfirmation, Output, RoutingProtocol, UpdateOptions};
+use driftway_route::{
+    CACHES, CacheKind, CacheLimits, CacheOptions, Dsr, DsrConfig, LinkDestination,
+    NextHopConfirmation, Output, RoutingProtocol, UpdateOptions,
+};
 use driftway_wire::{
     AddressList, Body, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrOption, DsrReply, DsrRequest,
     DsrRequestOrOptions, DsrSourceRoute, IpHeader, Packet, Payload, RoutedPacket, TcpFlags,
@@ -62,7 +65,8 @@ pub fn run(input: &[u8]) {
             0 => {
                 node.held += 1;
                 let mut packet = datagram(SELF, to);
-                packet.ip.identification = node.dsr.new_identification().expect("DSR numbers its messages");
+                packet.ip.identification =
+                    node.dsr.new_identification().expect("DSR numbers its messages");
                 node.dsr.send(node.now, packet);
             }
             1 | 2 => {

@@ -1,9 +1,13 @@
 //! Registry of the aids.
 //!
 //! A new aid needs a file that declares its options ([`options!`](driftway_base::options!)) and names the aid
-//! ([`AidOptions`]), its `mod` in `lib.rs`, and a line in [`AIDS`].
+//! ([`AidOptions`]), its `mod` in `lib.rs`, and a line in [`AIDS`]. An aid of another crate needs an [`AidEntry`], which
+//! its program gives to the scenarios that it loads.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use driftway_base::FlowId;
 
 use crate::Aid;
 use crate::options::{AidOptions, OptionError, OptionInfo, OptionValue};
@@ -27,9 +31,39 @@ pub fn find(name: &str) -> Option<&'static AidEntry> {
     AIDS.iter().find(|aid| aid.name == name)
 }
 
-type Build = fn(&[(&str, OptionValue)]) -> Result<Box<dyn Aid>, OptionError>;
+/// The connection for which an aid is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AidPlace {
+    /// The flow, by its index in the scenario.
+    pub flow: FlowId,
+    /// The end of its connection.
+    pub end: AidEnd,
+}
+
+/// An end of a connection at which an aid can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AidEnd {
+    /// The end that opens the connection and sends.
+    Sender,
+    /// The other end.
+    Receiver,
+    /// The gateway's end of a wireless leg.
+    WirelessLeg,
+    /// The gateway's end of a wired leg.
+    WiredLeg,
+}
+
+/// Ways to make an aid.
+#[derive(Clone)]
+enum Build {
+    /// From its options.
+    Options(fn(&[(&str, OptionValue)]) -> Result<Box<dyn Aid>, OptionError>),
+    /// By a function of its place, without options.
+    Place(Arc<dyn Fn(AidPlace) -> Box<dyn Aid> + Send + Sync>),
+}
 
 /// A registered aid.
+#[derive(Clone)]
 pub struct AidEntry {
     /// Name of the aid in scenarios.
     pub name: &'static str,
@@ -44,14 +78,32 @@ pub struct AidEntry {
 }
 
 impl AidEntry {
-    const fn new<O: AidOptions>() -> Self {
+    /// The aid with these options. Each connection gets one of its own.
+    pub const fn new<O: AidOptions>() -> Self {
         Self {
             name: O::NAME,
             summary: O::SUMMARY,
             states: O::STATES,
             ordered_options: O::ORDERED_OPTIONS,
             options: O::OPTIONS,
-            build: |settings| O::with_settings(settings).map(O::build),
+            build: Build::Options(|settings| O::with_settings(settings).map(O::build)),
+        }
+    }
+
+    /// An aid without options, which `build` makes for each connection and end. A run is a function of its
+    /// scenario and seed only if what `build` makes depends on nothing but its argument.
+    pub fn from_fn(
+        name: &'static str,
+        summary: &'static str,
+        build: impl Fn(AidPlace) -> Box<dyn Aid> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            name,
+            summary,
+            states: &[],
+            ordered_options: &[],
+            options: &[],
+            build: Build::Place(Arc::new(build)),
         }
     }
 
@@ -60,14 +112,30 @@ impl AidEntry {
         self.options
     }
 
-    /// Creates the aid for one connection with these options and the defaults of all others. Of repeated
+    /// Creates the aid for the connection at `place` with these options and the defaults of all others. Of repeated
     /// options the last one is used. Options are not compared with each other; see
     /// [`AidEntry::ordered_options`].
     ///
     /// # Errors
     /// For the first setting with an unknown option or an invalid value.
+    pub fn build_at(
+        &self,
+        place: AidPlace,
+        settings: &[(&str, OptionValue)],
+    ) -> Result<Box<dyn Aid>, OptionError> {
+        match &self.build {
+            Build::Options(build) => build(settings),
+            Build::Place(_) if !settings.is_empty() => Err(OptionError::UnknownOption { index: 0 }),
+            Build::Place(build) => Ok(build(place)),
+        }
+    }
+
+    /// Creates the aid for the sender of a single flow, as [`build_at`](Self::build_at) does.
+    ///
+    /// # Errors
+    /// For the first setting with an unknown option or an invalid value.
     pub fn build(&self, settings: &[(&str, OptionValue)]) -> Result<Box<dyn Aid>, OptionError> {
-        (self.build)(settings)
+        self.build_at(AidPlace { flow: FlowId::new(0), end: AidEnd::Sender }, settings)
     }
 }
 
@@ -104,6 +172,10 @@ mod test {
                         let count = |count| fits(OptionValue::Count(count));
                         assert!(!flag && count(*least) && count(*most));
                         assert!(*least > 0 && !count(least - 1) && !count(most + 1));
+                    }
+                    OptionKind::Number(unit, least, most) => {
+                        let number = |number| fits(OptionValue::Number(*unit, number));
+                        assert!(!flag && number(*least) && number(*most) && !number(f64::NAN));
                     }
                     OptionKind::Flag => assert!(flag && !span(Duration::from_secs(1))),
                     OptionKind::Choice(words) => {

@@ -23,6 +23,7 @@ extern crate alloc;
 mod act;
 mod address;
 mod drop_reason;
+mod entry;
 mod id;
 mod named;
 pub mod options;
@@ -39,6 +40,7 @@ pub use act::{
 };
 pub use address::{Ecn, Endpoint, FlowKey, Ipv4Addr};
 pub use drop_reason::DropReason;
+pub use entry::{Declared, Entry};
 pub use id::{AirId, FlowId, LinkId, NodeId, PacketId, RadioId, StationId};
 pub use named::Named;
 pub use random::{Probability, RandomStream};

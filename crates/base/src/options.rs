@@ -39,7 +39,7 @@ pub trait OptionField {
 }
 
 /// Description of an option, for parsing, for error messages and for the documentation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OptionInfo {
     /// Key in a scenario.
     pub name: &'static str,
@@ -51,13 +51,26 @@ pub struct OptionInfo {
     pub default: Option<OptionValue<'static>>,
 }
 
-/// Type and range of an option.
+/// Unit of a real number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumberUnit {
+    /// None, as of a ratio.
+    One,
+    /// Metres.
+    Metre,
+    /// Metres per second.
+    MetrePerSecond,
+}
+
+/// Type and range of an option.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OptionKind {
     /// A duration with this minimum and maximum ([`Duration::MAX`]: none).
     Duration(Duration, Duration),
-    /// A number with this minimum and maximum.
+    /// A whole number with this minimum and maximum.
     Count(u32, u32),
+    /// A real number in this unit, with this minimum and maximum.
+    Number(NumberUnit, f64, f64),
     /// A boolean.
     Flag,
     /// One of these named values: their names and descriptions.
@@ -65,12 +78,14 @@ pub enum OptionKind {
 }
 
 /// Value of an option in a scenario.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OptionValue<'a> {
     /// A duration.
     Duration(Duration),
-    /// A number.
+    /// A whole number.
     Count(u32),
+    /// A real number in this unit.
+    Number(NumberUnit, f64),
     /// A boolean.
     Flag(bool),
     /// A named value.
@@ -78,7 +93,7 @@ pub enum OptionValue<'a> {
 }
 
 /// Error of setting an option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OptionError {
     /// There is no option with this name.
     UnknownOption {
@@ -104,6 +119,9 @@ impl OptionKind {
             (Self::Count(least, most), OptionValue::Count(count)) => {
                 (*least..=*most).contains(&count)
             }
+            (Self::Number(unit, least, most), OptionValue::Number(given, number)) => {
+                *unit == given && (*least..=*most).contains(&number)
+            }
             (Self::Flag, OptionValue::Flag(_)) => true,
             (Self::Choice(words), OptionValue::Choice(word)) => {
                 words.iter().any(|(name, _)| *name == word)
@@ -126,6 +144,14 @@ macro_rules! fields {
 }
 fields! { Duration: Duration, u32: Count, bool: Flag, }
 
+impl OptionField for f64 {
+    fn set(&mut self, value: OptionValue<'_>) -> bool {
+        let OptionValue::Number(_, value) = value else { return false };
+        *self = value;
+        true
+    }
+}
+
 impl<T: Named> OptionField for T {
     fn set(&mut self, value: OptionValue<'_>) -> bool {
         let OptionValue::Choice(word) = value else { return false };
@@ -146,6 +172,9 @@ impl<T: Named> OptionField for T {
 /// |---|---|---|
 /// | `time` | [`Duration`](crate::Duration) | `time(2 s)`, `time(2 s, 1 ms..)`, `time(200 ms, Self::MIN..=Self::MAX)` |
 /// | `count` | `u32` | `count(3, 1..=100)` |
+/// | `number` | `f64` | `number(0.75, 0.0..=1.0)` |
+/// | `distance` | `f64`, in metres | `distance(250.0, 1.0..=1e6)` |
+/// | `speed` | `f64`, in metres per second | `speed(10.0, 0.0..=1000.0)` |
 /// | `flag` | `bool` | `flag(true)` |
 /// | `word` | an enumeration of [`named!`](crate::named) | `word(CwndAfterOutage::Keep)` |
 /// | `first_tick` | [`Duration`](crate::Duration) | without a value: the driver supplies the first tick of the host's clock |
@@ -194,7 +223,7 @@ macro_rules! options {
         }
     ) => {
         $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq)]
         $vis struct $name {
             $(
                 #[doc = concat!("Options of [`", stringify!($part_type), "`].")]
@@ -248,12 +277,17 @@ macro_rules! option {
     (doc time $count:literal $unit:ident $($range:tt)*) => {
         concat!("Default ", $count, " ", stringify!($unit), ".")
     };
+    (doc distance $default:literal, $($range:tt)+) => { concat!("Default ", $default, " m.") };
+    (doc speed $default:literal, $($range:tt)+) => { concat!("Default ", $default, " m/s.") };
     (doc $kind:ident $default:expr $(, $($range:tt)+)?) => {
         concat!("Default `", stringify!($default), "`.")
     };
 
     (type flag $($value:tt)+) => { bool };
     (type count $($value:tt)+) => { u32 };
+    (type number $($value:tt)+) => { f64 };
+    (type distance $($value:tt)+) => { f64 };
+    (type speed $($value:tt)+) => { f64 };
     (type word $type:ident :: $value:ident) => { $type };
     (type $time:ident $($value:tt)*) => { $crate::Duration };
 
@@ -267,6 +301,18 @@ macro_rules! option {
     };
     (value count $($value:tt)+) => {
         Some($crate::options::OptionValue::Count($crate::option!(default count $($value)+)))
+    };
+    (value number $number:literal, $($range:tt)+) => {
+        Some($crate::options::OptionValue::Number($crate::options::NumberUnit::One, $number))
+    };
+    (value distance $metres:literal, $($range:tt)+) => {
+        Some($crate::options::OptionValue::Number($crate::options::NumberUnit::Metre, $metres))
+    };
+    (value speed $speed:literal, $($range:tt)+) => {
+        Some($crate::options::OptionValue::Number(
+            $crate::options::NumberUnit::MetrePerSecond,
+            $speed,
+        ))
     };
     (value flag $on:literal) => { Some($crate::options::OptionValue::Flag($on)) };
     (value word $value:path) => { Some($crate::options::OptionValue::Choice($value.name())) };
@@ -283,6 +329,19 @@ macro_rules! option {
     };
     (kind count $default:expr, $least:literal ..= $most:expr) => {
         $crate::options::OptionKind::Count($least, $most)
+    };
+    (kind number $default:literal, $least:literal ..= $most:literal) => {
+        $crate::options::OptionKind::Number($crate::options::NumberUnit::One, $least, $most)
+    };
+    (kind distance $default:literal, $least:literal ..= $most:literal) => {
+        $crate::options::OptionKind::Number($crate::options::NumberUnit::Metre, $least, $most)
+    };
+    (kind speed $default:literal, $least:literal ..= $most:literal) => {
+        $crate::options::OptionKind::Number(
+            $crate::options::NumberUnit::MetrePerSecond,
+            $least,
+            $most,
+        )
     };
     (kind flag $on:literal) => { $crate::options::OptionKind::Flag };
     (kind word $type:ident :: $value:ident) => {

@@ -3,9 +3,7 @@
 use std::io::Write;
 
 use driftway_experiment::study::source;
-use driftway_scenario::{
-    Adhoc, Application, Mac, Mobility, MobilityModel, Network, Routing, Scenario, Transport,
-};
+use driftway_scenario::{Adhoc, Application, Mac, Network, Scenario, Transport};
 
 use crate::args::{CheckArgs, ScenarioArgs, Show};
 use crate::failure::Failure;
@@ -128,23 +126,12 @@ fn summary(scenario: &Scenario) -> String {
 /// Movement, link layer and routing of nodes with radios, such as `do not move, with 802.11 DCF and AODV`.
 fn radio_summary(adhoc: &Adhoc) -> String {
     let (moves, air, finds) = (
-        match &adhoc.mobility {
-            Mobility::File(movement) => format!("move as in {}", movement.file),
-            Mobility::Model(MobilityModel::RandomWaypoint { speed: (slow, fast), .. }) => {
-                format!("move between random waypoints at {slow} to {fast}")
-            }
-            Mobility::Model(MobilityModel::ConstantVelocity { .. }) => "move uniformly".to_owned(),
-            Mobility::Positions { .. } | Mobility::Chain { .. } => "do not move".to_owned(),
-        },
+        adhoc.mobility.label(),
         match adhoc.mac {
             Mac::Dcf(_) => "802.11 DCF",
             Mac::Tdma(_) => "TDMA",
         },
-        match adhoc.routing {
-            Routing::Aodv(_) => "AODV",
-            Routing::Dsr(_) => "DSR",
-            Routing::Static(_) => "static routes",
-        },
+        adhoc.routing.label(),
     );
     format!("{moves}, with {air} and {finds}")
 }

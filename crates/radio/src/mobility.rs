@@ -9,7 +9,7 @@ mod constant_velocity;
 mod random_waypoint;
 mod trajectory;
 
-use driftway_base::{Instant, StationId};
+use driftway_base::{Entry, Instant, StationId};
 use typed_index_collections::TiVec;
 
 use crate::ParameterError;
@@ -40,6 +40,21 @@ impl Trajectory for Script {
         Box::new(self.clone())
     }
 }
+
+/// The stations for which a model makes trajectories, and the area in which they move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plane {
+    /// Number of stations.
+    pub stations: u32,
+    /// Width and height (metres, from the origin).
+    pub area: (f64, f64),
+    /// Key of all random streams; a station's stream is (`seed`, a purpose, station).
+    pub seed: u64,
+}
+
+/// A mobility model that scenarios name: it makes the trajectories of all stations, or names the option that is
+/// not valid with the others.
+pub type MobilityEntry = Entry<Plane, Result<Mobility, ParameterError>>;
 
 impl Mobility {
     /// Creates a station for each trajectory.

@@ -43,6 +43,9 @@ pub use dsr::{
     RouteShortening, SalvageReplies, UpdateOptions,
 };
 pub use link_retry::{LinkRetry, LinkRetryConfig};
-pub use protocol::{HOST_TTL, LinkDestination, Outbox, Output, RouteStats, RoutingProtocol};
+pub use protocol::{
+    HOST_TTL, LinkDestination, Outbox, Output, RouteStats, RoutingEntry, RoutingPlace,
+    RoutingProtocol,
+};
 pub use shortest::shortest_paths;
 pub use static_routes::StaticRoutes;

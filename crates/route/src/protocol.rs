@@ -23,14 +23,29 @@
 //!   otherwise no answer finds the way back.
 //! - Nodes ask for an external host like for any other destination, and the gateway answers.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use driftway_base::{DropReason, Instant, Ipv4Addr, ReceivedPower, Signal};
+use driftway_base::{DropReason, Entry, Instant, Ipv4Addr, NodeId, ReceivedPower, Signal};
 use driftway_wire::{Packet, RoutedPacket};
 
 /// The initial time to live of host packets, unless the protocol has another.
 pub const HOST_TTL: u8 = 64;
+
+/// The node for which a protocol is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoutingPlace {
+    /// Address of the node.
+    pub address: Ipv4Addr,
+    /// Number of the node.
+    pub node: NodeId,
+    /// Key of all random streams; a node's stream is (`seed`, a purpose, node).
+    pub seed: u64,
+}
+
+/// A routing protocol that scenarios name.
+pub type RoutingEntry = Entry<RoutingPlace, Box<dyn RoutingProtocol>>;
 
 /// A routing protocol at one node.
 pub trait RoutingProtocol: Send {

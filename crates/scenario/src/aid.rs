@@ -2,10 +2,12 @@
 //! options.
 
 use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 
-use driftway_aid::registry::{AIDS, AidEntry, find};
-use driftway_base::Duration;
+use driftway_aid::registry::{AIDS, AidEnd, AidEntry, AidPlace, find};
 use driftway_base::options::{OptionInfo, OptionValue};
+use driftway_base::{Duration, FlowId};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -17,18 +19,18 @@ use crate::options::{OptionsVisitor, WrittenValue};
 use crate::tagged::{Tagged, read_tagged};
 
 /// No aid.
-const NONE: &str = "none";
+pub(crate) const NONE: &str = "none";
 
 /// An aid to TCP: its name, `aid = "atcp"`, or a table with options, `{ name = "atcp", … }`;
 /// `"none"` is TCP without an aid.
 ///
-/// The names are those of [`AIDS`], the options those of [`AidEntry::options`]. Options that are
-/// left out are filled in with the aid's defaults when the scenario is loaded, except the phase of
+/// The names are those of [`AIDS`] and of the [`Registry`](crate::Registry) with which the scenario
+/// is loaded, the options those of [`AidEntry::options`]. Options that are left out are filled in with the aid's defaults when the scenario is loaded, except the phase of
 /// the aid's own clock (ATCP's `tick_phase`), whose default is the phase of the clock of the host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aid {
     /// `None`: no aid.
-    name: Option<&'static str>,
+    listed: Option<ListedAid>,
     /// The options and their values, in the order of the aid's list.
     options: Vec<(&'static str, OptionValue<'static>)>,
 }
@@ -41,8 +43,13 @@ impl Default for Aid {
 
 impl Aid {
     /// Name of the aid, as in the scenario file; `None` for `"none"`.
-    pub const fn name(&self) -> Option<&'static str> {
-        self.name
+    pub fn name(&self) -> Option<&'static str> {
+        self.listed.as_ref().map(|listed| listed.name)
+    }
+
+    /// Returns whether the aid comes from a [`Registry`](crate::Registry).
+    pub const fn is_registered(&self) -> bool {
+        matches!(self.listed, Some(ListedAid::Registered(_)))
     }
 
     /// Options and their values, including defaults.
@@ -50,11 +57,15 @@ impl Aid {
         &self.options
     }
 
-    /// Creates the aid of one connection; `None` for `"none"`. `clock_phase` is the phase of the
+    /// Creates the aid of the connection at `place`; `None` for `"none"`. `clock_phase` is the phase of the
     /// clock of the connection's host, which an aid with its own clock adopts unless the scenario
     /// sets its phase (ATCP's `tick_phase`).
-    pub fn build(&self, clock_phase: Duration) -> Option<Box<dyn driftway_aid::Aid>> {
-        let listed = find(self.name?)?;
+    pub fn build_at(
+        &self,
+        place: AidPlace,
+        clock_phase: Duration,
+    ) -> Option<Box<dyn driftway_aid::Aid>> {
+        let listed = self.listed.as_ref()?;
         // Only the phase of a clock has no value here: all other options have a default.
         let value = |option: &OptionInfo| {
             let set = self.options.iter().find(|(name, _)| *name == option.name);
@@ -63,7 +74,12 @@ impl Aid {
         let options = listed.options().iter();
         let settings: Vec<_> = options.map(|option| (option.name, value(option))).collect();
         // Never an error: only valid options are deserialized.
-        listed.build(&settings).ok()
+        listed.build_at(place, &settings).ok()
+    }
+
+    /// Creates the aid of the sender of the first flow, as [`Aid::build_at`] does.
+    pub fn build(&self, clock_phase: Duration) -> Option<Box<dyn driftway_aid::Aid>> {
+        self.build_at(AidPlace { flow: FlowId::new(0), end: AidEnd::Sender }, clock_phase)
     }
 
     /// Two options whose values violate their order, with their values; the one that must not be
@@ -75,7 +91,7 @@ impl Aid {
                 _ => None,
             })
         };
-        let mut pairs = find(self.name?)?.ordered_options.iter();
+        let mut pairs = self.listed.as_ref()?.ordered_options.iter();
         pairs.find_map(|(short, long)| {
             let (short, long) = (span(short)?, span(long)?);
             (short.1 > long.1).then_some([short, long])
@@ -83,23 +99,23 @@ impl Aid {
     }
 
     /// The aid `name` with the options `given`, and defaults for the others.
-    fn with_options(
+    pub(crate) fn with_options(
         AidName(name): AidName,
         given: &[(&'static str, OptionValue<'static>)],
     ) -> Self {
-        let Some(listed) = name else { return Self { name: None, options: Vec::new() } };
+        let Some(listed) = name else { return Self { listed: None, options: Vec::new() } };
         let value = |option: &OptionInfo| {
             let set = given.iter().find(|(name, _)| *name == option.name);
             set.map(|(_, value)| *value).or(option.default).map(|value| (option.name, value))
         };
         let options = listed.options().iter().filter_map(value).collect();
-        Self { name: Some(listed.name), options }
+        Self { listed: Some(listed), options }
     }
 }
 
 impl Serialize for Aid {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let name = self.name.unwrap_or(NONE);
+        let name = self.name().unwrap_or(NONE);
         if self.options.is_empty() {
             return serializer.serialize_str(name);
         }
@@ -112,13 +128,44 @@ impl Serialize for Aid {
     }
 }
 
-/// All values of the key `name`.
-fn aid_names() -> Vec<&'static str> {
+/// An aid of one of the lists.
+#[derive(Clone)]
+pub(crate) enum ListedAid {
+    /// One of [`AIDS`].
+    BuiltIn(&'static AidEntry),
+    /// One of a [`Registry`](crate::Registry).
+    Registered(Arc<AidEntry>),
+}
+
+impl Deref for ListedAid {
+    type Target = AidEntry;
+    fn deref(&self) -> &AidEntry {
+        match self {
+            Self::BuiltIn(listed) => listed,
+            Self::Registered(listed) => listed,
+        }
+    }
+}
+
+impl fmt::Debug for ListedAid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl PartialEq for ListedAid {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// All built-in values of the key `name`.
+pub(crate) fn aid_names() -> Vec<&'static str> {
     std::iter::once(NONE).chain(AIDS.iter().map(|listed| listed.name)).collect()
 }
 
 /// A value of the key `name`; `None` for `"none"`.
-pub(crate) struct AidName(Option<&'static AidEntry>);
+pub(crate) struct AidName(pub Option<ListedAid>);
 
 impl<'de> Deserialize<'de> for AidName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -131,7 +178,7 @@ impl<'de> Deserialize<'de> for AidName {
             fn visit_str<E: Error>(self, name: &str) -> Result<AidName, E> {
                 match find(name) {
                     None if name != NONE => Err(E::custom(unknown_word(name, &aid_names()))),
-                    listed => Ok(AidName(listed)),
+                    listed => Ok(AidName(listed.map(ListedAid::BuiltIn))),
                 }
             }
         }
@@ -146,7 +193,7 @@ impl<'de> Tagged<'de> for Aid {
         name: AidName,
         rest: MapAccessDeserializer<A>,
     ) -> Result<Self, A::Error> {
-        let options = name.0.map_or(&[][..], AidEntry::options);
+        let options = name.0.as_deref().map_or(&[][..], AidEntry::options);
         let given = rest.deserialize_map(OptionsVisitor(options))?;
         Ok(Self::with_options(name, &given))
     }

@@ -42,6 +42,8 @@ mod queue;
 mod reader;
 mod real_quantity;
 mod reference;
+mod registered;
+mod registry;
 mod regular_file;
 mod renamed;
 mod rules;
@@ -69,6 +71,7 @@ pub use adhoc::{
     RouteProbeConfig, Routing, Tdma,
 };
 pub use deviation::{Deviation, DeviationScope};
+pub use driftway_aid::registry::{AidEnd, AidPlace};
 pub use error::Error;
 pub use fault::{
     ChangeTrigger, Congestion, Direction, FalseWarning, Fault, FaultKind, HopChange, Interference,
@@ -89,6 +92,8 @@ pub use quantity::{BitRate, Frequency, Size, Time, Unit, quantity};
 pub use queue::{Discipline, Queue};
 pub use real_quantity::{Decibel, Distance, Power, Speed};
 pub use reference::{Coordinate, Reference};
+pub use registered::Registered;
+pub use registry::Registry;
 pub use scenario::Scenario;
 pub use show::flatten;
 pub use wire_routes::WireRoutes;

@@ -8,7 +8,7 @@ use crate::adhoc::movement::{self, MovementFileError};
 use crate::error::{Diagnostic, Error};
 use crate::regular_file::{ReadFailure, read_bytes};
 use crate::tree::{Node, Value};
-use crate::{Scenario, check, node_names, overrides, preset, reader};
+use crate::{Registry, Scenario, check, node_names, overrides, preset, reader};
 
 /// Maximum size of a scenario file in bytes.
 const MAX_BYTES: u64 = 16 << 20;
@@ -26,6 +26,21 @@ impl Scenario {
         text: &str,
         overrides: &[(String, String)],
     ) -> Result<Self, Error> {
+        Self::parse_with(name_of_file, text, overrides, &Registry::new())
+    }
+
+    /// Does the same as [`Scenario::parse`], with the names of a registry besides the built-in ones.
+    ///
+    /// # Errors
+    ///
+    /// The first error and its location; also a registry with a name that is built in or not unique.
+    pub fn parse_with(
+        name_of_file: &str,
+        text: &str,
+        overrides: &[(String, String)],
+        registry: &Registry,
+    ) -> Result<Self, Error> {
+        registry.check()?;
         let placed = |fault: Diagnostic| Error::new(fault, name_of_file, text, overrides);
         let help = "a scenario has at least name, duration, [network] and a [[flow]]";
         let mut tree = parse_tree(name_of_file, text, help)?;
@@ -33,9 +48,11 @@ impl Scenario {
             overrides::apply_override(&mut tree, number, key, value).map_err(placed)?;
         }
         node_names::resolve(&mut tree).map_err(placed)?;
+        let taken = registry.take(&mut tree).map_err(placed)?;
         preset::expand(&mut tree).map_err(placed)?;
         compat::expand(&mut tree).map_err(placed)?;
         let mut scenario: Self = reader::read(&tree).map_err(placed)?;
+        taken.put(&mut scenario, &mut tree);
         let files = scenario.network.movement_files();
         let tables = scenario.network.radio_network_keys();
         for ((adhoc, named), table) in scenario.network.radio_networks_mut().zip(files).zip(tables)
@@ -66,10 +83,23 @@ impl Scenario {
     /// The first error and its location; also a file that is missing, not regular, over 16 MiB or
     /// not UTF-8.
     pub fn load(path: impl AsRef<Path>, overrides: &[(String, String)]) -> Result<Self, Error> {
+        Self::load_with(path, overrides, &Registry::new())
+    }
+
+    /// Does the same as [`Scenario::load`], with the names of a registry besides the built-in ones.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Scenario::load`]; also a registry with a name that is built in or not unique.
+    pub fn load_with(
+        path: impl AsRef<Path>,
+        overrides: &[(String, String)],
+        registry: &Registry,
+    ) -> Result<Self, Error> {
         let path = path.as_ref();
         let name = path.display().to_string();
         let text = read_text(path, &name)?;
-        Self::parse(&name, &text, overrides)
+        Self::parse_with(&name, &text, overrides, registry)
     }
 }
 

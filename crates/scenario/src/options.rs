@@ -3,12 +3,12 @@
 
 use std::fmt;
 
-use driftway_base::options::{OptionInfo, OptionKind, OptionValue};
+use driftway_base::options::{NumberUnit, OptionInfo, OptionKind, OptionValue};
 use serde::de::{DeserializeSeed, Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::Time;
 use crate::error::{unknown_key, unknown_word};
+use crate::{Distance, Speed, Time};
 
 /// A value as the file writes it.
 pub(crate) struct WrittenValue(pub OptionValue<'static>);
@@ -18,6 +18,11 @@ impl Serialize for WrittenValue {
         match self.0 {
             OptionValue::Duration(span) => Time(span).serialize(serializer),
             OptionValue::Count(count) => count.serialize(serializer),
+            OptionValue::Number(unit, number) => match unit {
+                NumberUnit::One => number.serialize(serializer),
+                NumberUnit::Metre => Distance(number).serialize(serializer),
+                NumberUnit::MetrePerSecond => Speed(number).serialize(serializer),
+            },
             OptionValue::Flag(on) => on.serialize(serializer),
             OptionValue::Choice(word) => word.serialize(serializer),
         }
@@ -27,10 +32,17 @@ impl Serialize for WrittenValue {
 /// Deserializes a table of options.
 pub(crate) struct OptionsVisitor(pub &'static [OptionInfo]);
 
+impl<'de> DeserializeSeed<'de> for OptionsVisitor {
+    type Value = Vec<(&'static str, OptionValue<'static>)>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
 impl<'de> Visitor<'de> for OptionsVisitor {
     type Value = Vec<(&'static str, OptionValue<'static>)>;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a table with the options of an aid")
+        f.write_str("a table with options")
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut given = Vec::new();
@@ -88,6 +100,22 @@ impl<'de> DeserializeSeed<'de> for OptionValueSeed {
                 fits.map(OptionValue::Count).ok_or_else(|| {
                     D::Error::custom(format!("`{name}` of {count} out of range {least}–{most}"))
                 })
+            }
+            OptionKind::Number(unit, least, most) => {
+                let number = match unit {
+                    NumberUnit::One => f64::deserialize(deserializer)?,
+                    NumberUnit::Metre => Distance::deserialize(deserializer)?.0,
+                    NumberUnit::MetrePerSecond => Speed::deserialize(deserializer)?.0,
+                };
+                if (least..=most).contains(&number) {
+                    return Ok(OptionValue::Number(unit, number));
+                }
+                let [found, least, most] = [number, least, most].map(|number| match unit {
+                    NumberUnit::One => number.to_string(),
+                    NumberUnit::Metre => Distance(number).to_string(),
+                    NumberUnit::MetrePerSecond => Speed(number).to_string(),
+                });
+                Err(D::Error::custom(format!("`{name}` of {found} out of range {least}–{most}")))
             }
             OptionKind::Flag => bool::deserialize(deserializer).map(OptionValue::Flag),
             OptionKind::Choice(words) => {

@@ -16,7 +16,10 @@ pub(crate) fn read<'de, T: Deserialize<'de>>(node: &Node) -> Result<T, Diagnosti
 }
 
 /// Errors that are detected after the value itself was read get its origin as well.
-fn read_at<'de, T: DeserializeSeed<'de>>(node: &Node, seed: T) -> Result<T::Value, Diagnostic> {
+pub(crate) fn read_at<'de, T: DeserializeSeed<'de>>(
+    node: &Node,
+    seed: T,
+) -> Result<T::Value, Diagnostic> {
     seed.deserialize(Reader(node)).map_err(|fault| fault.at(node.origin))
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::keys::keys;
-use crate::{Aid, Flow, Network, Reference, Time, Transport};
+use crate::{Adhoc, Aid, Flow, Gateway, Mobility, Network, Reference, Routing, Time, Transport};
 
 keys! {
     /// A scenario file. The results of [`Scenario::parse`] and [`Scenario::load`] are checked, and
@@ -40,6 +40,24 @@ impl Scenario {
     /// number.
     pub fn node_name(&self, node: u32) -> String {
         self.network.node_name(node)
+    }
+
+    /// Returns whether the scenario names anything of a [`Registry`](crate::Registry). Its text does not
+    /// determine its runs then, so that they are not cached.
+    pub fn has_registered_items(&self) -> bool {
+        let of_flows =
+            self.flows.iter().flat_map(|flow| [Some(&flow.aid), flow.receiver_aid.as_ref()]);
+        let gateway = match &self.network {
+            Network::Mixed(mixed) => mixed.gateway.as_ref(),
+            Network::Path(_) | Network::Adhoc(_) => None,
+        };
+        let of_legs = gateway.into_iter().flat_map(Gateway::legs).map(|(_, leg)| Some(&leg.aid));
+        let in_air = |adhoc: &Adhoc| {
+            matches!(adhoc.routing, Routing::Registered(_))
+                || matches!(adhoc.mobility, Mobility::Registered(_))
+        };
+        of_flows.chain(of_legs).flatten().any(Aid::is_registered)
+            || self.network.radio_networks().any(in_air)
     }
 
     /// Fills in the defaults that depend on other keys.

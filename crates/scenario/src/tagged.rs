@@ -24,7 +24,20 @@ pub(crate) trait Tagged<'de>: Sized {
 }
 
 /// Declares a table whose tag selects the other keys, and the enumeration of the tag's values.
+///
+/// A last entry `or Variant(Type),` is for tables that the file's types do not read; its type writes the tag, too.
 macro_rules! tagged {
+    (@kind $name:ident $kind:ident [$visibility:vis] [$($variant:ident)+]) => {
+        impl $name {
+            /// Value of the tag.
+            $visibility const fn kind(&self) -> $kind {
+                match self {
+                    $(Self::$variant(_) => $kind::$variant,)+
+                }
+            }
+        }
+    };
+    (@kind $name:ident $kind:ident [$visibility:vis] [$($variant:ident)+] $other:ident) => {};
     (
         $(#[$about:meta])*
         pub enum $name:ident by $tag:literal,
@@ -32,12 +45,14 @@ macro_rules! tagged {
         $kind_visibility:vis enum $kind:ident {
             $($(#[doc = $doc:literal])+ $variant:ident($table:ty) = $word:literal,)+
         }
+        $($(#[doc = $other_doc:literal])+ or $other:ident($other_table:ty),)?
     ) => {
         $(#[$about])*
         #[derive(Clone, Debug, PartialEq, serde::Serialize, schemars::JsonSchema)]
         #[serde(tag = $tag)]
         pub enum $name {
             $($(#[doc = $doc])+ #[serde(rename = $word)] $variant($table),)+
+            $($(#[doc = $other_doc])+ #[serde(untagged)] #[schemars(skip)] $other($other_table),)?
         }
 
         driftway_base::named! {
@@ -49,14 +64,7 @@ macro_rules! tagged {
             }
         }
 
-        impl $name {
-            /// Value of the tag.
-            $kind_visibility const fn kind(&self) -> $kind {
-                match self {
-                    $(Self::$variant(_) => $kind::$variant,)+
-                }
-            }
-        }
+        $crate::tagged::tagged!(@kind $name $kind [$kind_visibility] [$($variant)+] $($other)?);
 
         impl<'de> $crate::tagged::Tagged<'de> for $name {
             const KEY: &'static str = $tag;

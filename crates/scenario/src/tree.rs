@@ -102,6 +102,28 @@ impl Node {
         }
     }
 
+    /// Returns the value at a path mutably.
+    pub fn at_mut(&mut self, path: &[String]) -> Option<&mut Self> {
+        let Some((first, rest)) = path.split_first() else { return Some(self) };
+        let inner = match &mut self.value {
+            Value::Array(nodes) => nodes.get_mut(first.parse::<usize>().ok()?),
+            Value::Table(entries) => {
+                entries.iter_mut().find(|entry| entry.key == *first).map(|entry| &mut entry.node)
+            }
+            _ => None,
+        };
+        inner?.at_mut(rest)
+    }
+
+    /// Returns this table without the key `key`.
+    pub fn without(&self, key: &str) -> Self {
+        let mut node = self.clone();
+        if let Value::Table(entries) = &mut node.value {
+            entries.retain(|entry| entry.key != key);
+        }
+        node
+    }
+
     /// Expands a value that is short for a table with one key to that table.
     pub fn expand_to_table(&mut self, key: &str) {
         let entry = Entry { key: key.to_owned(), origin: self.origin, node: self.clone() };

@@ -3,7 +3,7 @@
 use driftway_base::{Duration, Endpoint, FlowId, Instant, NodeId, RandomStream, Seq};
 use driftway_endpoint::Socket;
 use driftway_net::addresses::address;
-use driftway_scenario::{Flow, Phase, Tcp, Tick, Time};
+use driftway_scenario::{AidEnd, AidPlace, Flow, Phase, Tcp, Tick, Time};
 use driftway_tcp::{Clock, Config, Connection};
 use driftway_wire::{Body, Packet};
 
@@ -89,6 +89,11 @@ pub fn socket(flow: &Flow, tcp: &Tcp, id: SocketId, seed: u64, now: Instant) -> 
         FlowEnd::Sender => (flow.from, flow.to, Some(&flow.aid)),
         FlowEnd::Receiver => (flow.to, flow.from, flow.receiver_aid.as_ref()),
     };
+    let end = match id.end {
+        FlowEnd::Sender => AidEnd::Sender,
+        FlowEnd::Receiver => AidEnd::Receiver,
+    };
+    let place = AidPlace { flow: id.flow, end };
     let config = tcp_config(tcp, at, seed);
     let stream = id.number();
     let iss = initial_sequence(seed, "initial-sequence", stream);
@@ -99,7 +104,7 @@ pub fn socket(flow: &Flow, tcp: &Tcp, id: SocketId, seed: u64, now: Instant) -> 
         }
         FlowEnd::Receiver => Connection::listen(&config, endpoint(at), iss, stream),
     };
-    Socket::new(connection, aid.and_then(|aid| aid.build(first_tick(&config))))
+    Socket::new(connection, aid.and_then(|aid| aid.build_at(place, first_tick(&config))))
 }
 
 /// Draws the initial sequence number of a socket.

@@ -46,7 +46,8 @@ pub struct Task<'a> {
 }
 
 impl Runner<'_> {
-    /// Performs each run, or takes it from the cache; the results are in the order of the tasks.
+    /// Performs each run, or takes it from the cache; the results are in the order of the tasks. Runs with
+    /// registered items are never cached: the scenario does not determine them.
     ///
     /// # Errors
     ///
@@ -54,13 +55,14 @@ impl Runner<'_> {
     pub fn run(&self, tasks: &[Task<'_>]) -> Result<Vec<RunRecord>, Error> {
         self.run_each(tasks.len(), |index| {
             let Task { job, seed, step } = tasks[index];
+            let cache = self.cache.as_ref().filter(|_| !job.scenario.has_registered_items());
             if !self.ignore_cache
-                && let Some(record) = self.cache.as_ref().and_then(|of| of.get(job, seed, step))
+                && let Some(record) = cache.and_then(|of| of.get(job, seed, step))
             {
                 return Ok(Some(record));
             }
             let made = job.run_recorded(seed, step, self.stop)?;
-            if let (Some(cache), Some(record)) = (&self.cache, &made) {
+            if let (Some(cache), Some(record)) = (cache, &made) {
                 cache.put(job, step, record)?;
             }
             Ok(made)

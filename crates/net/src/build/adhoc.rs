@@ -7,7 +7,8 @@ use driftway_link::{AdhocQueue, AdhocQueueConfig, Arp, QueueConfig, RedConfig};
 use driftway_radio::{Dcf, NeighbourSignals, Positions, Propagation, StationInRange, Tdma};
 use driftway_route::feedback::{Feedback, IcmpConfig, RfnConfig, SchemeConfig};
 use driftway_route::{
-    Aodv, Dsr, LinkRetry, LinkRetryConfig, RoutingProtocol, StaticRoutes, shortest_paths,
+    Aodv, Dsr, LinkRetry, LinkRetryConfig, RoutingPlace, RoutingProtocol, StaticRoutes,
+    shortest_paths,
 };
 use driftway_scenario::{Adhoc, Time};
 use driftway_wire::HardwareAddr;
@@ -88,7 +89,7 @@ pub fn build_medium(
         return Err(BuildError("there is no air".into()));
     };
     let all_nodes = nodes.iter().max().map_or(0, |last| last.index() + 1);
-    let routing = node_routing(adhoc, nodes, pairs, &stations, seed);
+    let routing = node_routing(adhoc, nodes, pairs, &stations, seed)?;
     let link_monitor =
         adhoc.link_signals.map(|driftway_scenario::LinkSignals { lead: Time(lead) }| {
             LinkMonitor::new(lead, all_nodes)
@@ -231,10 +232,10 @@ fn node_routing(
     pairs: &[(u32, u32)],
     airs: &[AirStations<'_>],
     seed: u64,
-) -> Vec<Box<dyn RoutingProtocol>> {
+) -> Result<Vec<Box<dyn RoutingProtocol>>, BuildError> {
     let of_indices = nodes;
     let nodes = nodes.iter().copied();
-    match &adhoc.routing {
+    Ok(match &adhoc.routing {
         driftway_scenario::Routing::Aodv(aodv) => {
             let config = aodv.config();
             let one = |node: NodeId| Aodv::new(config, address(node), seed, node.number().into());
@@ -253,7 +254,14 @@ fn node_routing(
             };
             nodes.zip(tables).map(one).collect()
         }
-    }
+        driftway_scenario::Routing::Registered(protocol) => {
+            let one = |node| {
+                let built = protocol.build(&RoutingPlace { address: address(node), node, seed });
+                built.map_err(|error| BuildError(format!("{}: {error:?}", protocol.name())))
+            };
+            nodes.map(one).collect::<Result<_, _>>()?
+        }
+    })
 }
 
 fn boxed(protocol: impl RoutingProtocol + 'static) -> Box<dyn RoutingProtocol> {

@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use driftway_radio::ParameterError;
+use driftway_radio::mobility::Plane;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::registered::Registered;
 use crate::value_or::{OneOrRange, one_or_range};
 use crate::{Distance, Speed, Time};
 
@@ -27,9 +30,25 @@ pub enum Mobility {
         /// Distance between neighbouring nodes.
         chain: Distance,
     },
+    /// A model of a [`Registry`](crate::Registry).
+    #[schemars(skip)]
+    Registered(Registered<Plane, Result<driftway_radio::Mobility, ParameterError>>),
 }
 
 impl Mobility {
+    /// Movement of the nodes, for readers: `do not move`.
+    pub fn label(&self) -> String {
+        match self {
+            Self::File(movement) => format!("move as in {}", movement.file),
+            Self::Model(MobilityModel::RandomWaypoint { speed: (slow, fast), .. }) => {
+                format!("move between random waypoints at {slow} to {fast}")
+            }
+            Self::Model(MobilityModel::ConstantVelocity { .. }) => "move uniformly".to_owned(),
+            Self::Positions { .. } | Self::Chain { .. } => "do not move".to_owned(),
+            Self::Registered(model) => format!("move by the model {}", model.name()),
+        }
+    }
+
     /// Returns whether no node moves.
     pub(crate) const fn is_static(&self) -> bool {
         matches!(self, Self::Positions { .. } | Self::Chain { .. })
@@ -143,6 +162,9 @@ struct MobilityKeys {
     chain: Option<Distance>,
 }
 
+/// The built-in values of `model`, as [`ModelName`] reads them.
+pub(crate) const MODELS: [&str; 2] = ["random-waypoint", "constant-velocity"];
+
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum ModelName {
@@ -226,5 +248,20 @@ impl<'de> Deserialize<'de> for Mobility {
             }
         }
         deserializer.deserialize_any(MobilityVisitor)
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use serde::de::value::{Error, StrDeserializer};
+
+    use super::*;
+
+    #[test]
+    fn the_built_in_names_are_those_that_are_read() {
+        let read = |name| ModelName::deserialize(StrDeserializer::<Error>::new(name)).map(|_| ());
+        assert!(MODELS.iter().all(|name| read(name).is_ok()));
+        let listed = read("gauss-markov").unwrap_err().to_string();
+        assert_eq!(listed.matches('`').count(), 2 * (1 + MODELS.len()), "{listed}");
     }
 }

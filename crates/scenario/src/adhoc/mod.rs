@@ -14,7 +14,7 @@ pub(crate) mod routing;
 use std::sync::Arc;
 
 use driftway_base::Probability;
-use driftway_radio::mobility::{ConstantVelocity, InitialDistribution, RandomWaypoint};
+use driftway_radio::mobility::{ConstantVelocity, InitialDistribution, Plane, RandomWaypoint};
 use driftway_radio::{DcfConfig, ParameterError, TdmaConfig};
 use serde::{Deserialize, Serialize};
 
@@ -104,9 +104,9 @@ impl Adhoc {
     pub(crate) fn mobility_nodes(&self) -> Option<u32> {
         let count = match &self.mobility {
             Mobility::File(_) => self.movement.as_ref()?.nodes(),
-            Mobility::Chain { .. } | Mobility::Model(MobilityModel::RandomWaypoint { .. }) => {
-                return None;
-            }
+            Mobility::Chain { .. }
+            | Mobility::Model(MobilityModel::RandomWaypoint { .. })
+            | Mobility::Registered(_) => return None,
             Mobility::Positions { positions }
             | Mobility::Model(MobilityModel::ConstantVelocity { positions, .. }) => positions.len(),
         };
@@ -143,6 +143,13 @@ impl Adhoc {
                 };
                 let nodes: Vec<_> = positions.iter().zip(velocities).map(node).collect();
                 driftway_radio::Mobility::constant_velocity(&nodes, area)
+            }
+            Mobility::Registered(model) => {
+                let plane = Plane { stations: self.nodes(), area, seed };
+                model.build(&plane).unwrap_or_else(|_| {
+                    // Never: the options of a loaded scenario are valid.
+                    Err(ParameterError::new("model", "invalid options", "those of the model"))
+                })
             }
             Mobility::Positions { positions } => {
                 let positions: Vec<_> = positions.iter().copied().map(metres).collect();

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
+use driftway_route::{RoutingPlace, RoutingProtocol};
 use serde::{Deserialize, Serialize};
 
 use super::{Aodv, Dsr};
 use crate::deviation::{Deviation, DeviationScope};
+use crate::registered::Registered;
 use crate::tagged::tagged;
 
 tagged! {
@@ -19,6 +21,20 @@ tagged! {
         Dsr(Dsr) = "dsr",
         /// Static shortest paths between the initial positions of the nodes.
         Static(StaticRouting) = "static",
+    }
+    /// A protocol of a [`Registry`](crate::Registry).
+    or Registered(Registered<RoutingPlace, Box<dyn RoutingProtocol>>),
+}
+
+impl Routing {
+    /// Name of the protocol, for readers.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Aodv(_) => "AODV",
+            Self::Dsr(_) => "DSR",
+            Self::Static(_) => "static routes",
+            Self::Registered(protocol) => protocol.name(),
+        }
     }
 }
 

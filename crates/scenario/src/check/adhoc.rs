@@ -70,7 +70,7 @@ pub(super) fn check(network: &Adhoc) -> CheckResult {
                     .into()
             })?;
         }
-        Routing::Static(_) => {}
+        Routing::Static(_) | Routing::Registered(_) => {}
     }
     check_route_probe(network)?;
     if let Some(LinkSignals { lead }) = network.link_signals {
@@ -118,11 +118,13 @@ fn check_mobility(network: &Adhoc) -> CheckResult {
                 }
             }
         }
-        Mobility::Model(model) => {
+        Mobility::Model(_) | Mobility::Registered(_) => {
             require(network.area.is_some(), "network", || {
                 "this model of mobility needs an area\nadd `area = [\"1000 m\", \"1000 m\"]`".into()
             })?;
-            if let MobilityModel::ConstantVelocity { positions, velocities } = model {
+            if let Mobility::Model(MobilityModel::ConstantVelocity { positions, velocities }) =
+                &network.mobility
+            {
                 require(positions.len() == velocities.len(), key("velocities"), || {
                     format!(
                         "{} velocities for {} positions\nthere is one for each node",
@@ -243,7 +245,7 @@ pub(super) fn check_frame_size(network: &Adhoc, key: String, packet: u64) -> Che
     let route = match &network.routing {
         // Addresses of all nodes of the route except its ends.
         Routing::Dsr(dsr) => DSR_HEADER_BYTES + 4 * u64::from(dsr.max_nodes.saturating_sub(2)),
-        Routing::Aodv(_) | Routing::Static(_) => 0,
+        Routing::Aodv(_) | Routing::Static(_) | Routing::Registered(_) => 0,
     };
     let found = packet + route + dcf.llc_bytes.0;
     require(found <= MAX_MSDU_BYTES, key, || {

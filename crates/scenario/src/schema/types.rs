@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use driftway_aid::registry::AIDS;
-use driftway_base::options::{OptionInfo, OptionKind};
+use driftway_base::options::{NumberUnit, OptionInfo, OptionKind};
 use driftway_route::{CACHES, CacheOptions};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, json};
@@ -12,7 +12,7 @@ use serde_json::{Map, json};
 use crate::adhoc::dsr_cache::{DsrCache, DsrUpdate, PathCacheLimits};
 use crate::file_value::{Keyword, Keywords};
 use crate::options::WrittenValue;
-use crate::{Aid, Arp, ArpOptions, OrNone, Tcp, Time, preset, value_or};
+use crate::{Aid, Arp, ArpOptions, Distance, OrNone, Speed, Tcp, Time, preset, value_or};
 
 impl<T: JsonSchema> JsonSchema for OrNone<T> {
     fn schema_name() -> Cow<'static, str> {
@@ -182,6 +182,11 @@ fn option(generator: &mut SchemaGenerator, info: &OptionInfo) -> Schema {
         OptionKind::Count(least, most) => {
             json_schema!({ "type": "integer", "minimum": least, "maximum": most })
         }
+        OptionKind::Number(NumberUnit::One, least, most) => {
+            json_schema!({ "type": "number", "minimum": least, "maximum": most })
+        }
+        OptionKind::Number(NumberUnit::Metre, ..) => generator.subschema_for::<Distance>(),
+        OptionKind::Number(NumberUnit::MetrePerSecond, ..) => generator.subschema_for::<Speed>(),
         OptionKind::Flag => json_schema!({ "type": "boolean" }),
         OptionKind::Choice(choices) => words(choices),
     };

@@ -23,6 +23,7 @@ fn values(kind: &OptionKind) -> Vec<String> {
             [*least, long].map(|span| format!("\"{}\"", Time(span))).to_vec()
         }
         OptionKind::Count(least, most) => vec![least.to_string(), most.to_string()],
+        OptionKind::Number(unit, ..) => panic!("no aid has a number of {unit:?}"),
         OptionKind::Flag => vec!["true".into(), "false".into()],
         OptionKind::Choice(words) => words.iter().map(|(word, _)| format!("\"{word}\"")).collect(),
     }
@@ -129,6 +130,7 @@ fn options_reject_values_of_other_kinds() {
                 }
                 return;
             }
+            OptionKind::Number(unit, ..) => panic!("no aid has a number of {unit:?}"),
             OptionKind::Flag => "expected true or false".to_owned(),
             OptionKind::Choice(words) => {
                 let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();

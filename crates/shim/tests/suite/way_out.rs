@@ -232,6 +232,9 @@ fn value(kind: &OptionKind, number: u64) -> OptionValue<'static> {
         OptionKind::Count(least, most) => {
             OptionValue::Count(least + (number % u64::from((most - least).min(40) + 1)) as u32)
         }
+        OptionKind::Number(unit, least, most) => {
+            OptionValue::Number(*unit, least + (most - least) * (number % 40) as f64 / 40.0)
+        }
         OptionKind::Flag => OptionValue::Flag(number & 1 == 0),
         OptionKind::Choice(words) => OptionValue::Choice(words[number as usize % words.len()].0),
     }

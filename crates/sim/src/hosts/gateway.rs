@@ -6,7 +6,7 @@ use std::sync::Arc;
 use driftway_base::{FlowId, Ipv4Addr, NodeId, Signal};
 use driftway_endpoint::{Gateway, GatewayEventKind, GatewayOutcome, LegSetup, Opening, Side};
 use driftway_link::QueuePosition;
-use driftway_scenario::Network as Kind;
+use driftway_scenario::{AidEnd, AidPlace, Network as Kind};
 use driftway_wire::Packet;
 
 use super::Hosts;
@@ -60,13 +60,17 @@ impl Hosts {
         let Kind::Mixed(mixed) = &scenario.network else { return };
         let (Some(settings), Some(tcp)) = (mixed.splitting_gateway(), &flow.tcp) else { return };
         let setup = |side: Side| {
-            let leg = match side {
-                Side::Wireless => &settings.wireless,
-                Side::Wired => &settings.wired,
+            let (leg, end) = match side {
+                Side::Wireless => (&settings.wireless, AidEnd::WirelessLeg),
+                Side::Wired => (&settings.wired, AidEnd::WiredLeg),
             };
             let tcp = tcp_config(leg.tcp.as_ref().unwrap_or(tcp), settings.node, seed);
             let iss = initial_sequence(seed, "gateway-sequence", LegId { flow: id, side }.number());
-            LegSetup { tcp, iss, aid: leg.aid.build(first_tick(&tcp)) }
+            LegSetup {
+                tcp,
+                iss,
+                aid: leg.aid.build_at(AidPlace { flow: id, end }, first_tick(&tcp)),
+            }
         };
         let (wireless, wired) = (setup(Side::Wireless), setup(Side::Wired));
         let connection = of.gateway.open(world.now, opening, wireless, wired);

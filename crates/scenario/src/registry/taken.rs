@@ -1,0 +1,224 @@
+//! What a file names of a registry. It is taken out of the tree before the file is read, because the types of
+//! the file know the built-in names only, and put into the scenario afterwards.
+
+use std::sync::Arc;
+
+use driftway_base::Entry;
+use driftway_base::options::{OptionInfo, OptionValue};
+
+use super::{Registry, protocol_names};
+use crate::adhoc::mobility::MODELS;
+use crate::adhoc::{Mobility, Routing};
+use crate::aid::{Aid, AidName, ListedAid, aid_names};
+use crate::error::{Diagnostic, unknown_word};
+use crate::options::OptionsVisitor;
+use crate::reader::read_at;
+use crate::registered::Registered;
+use crate::tree::{Node, Value};
+use crate::{Network, Scenario};
+
+/// The items of a registry that a file names.
+#[derive(Default)]
+pub(crate) struct Taken(Vec<TakenItem>);
+
+/// One of it.
+struct TakenItem {
+    /// Its place in the tree, and its value there.
+    path: Vec<String>,
+    value: Value,
+    key: Key,
+    item: Item,
+}
+
+/// A key of the file.
+#[derive(Clone, Copy)]
+enum Key {
+    FlowAid(usize),
+    ReceiverAid(usize),
+    WirelessLegAid,
+    WiredLegAid,
+    /// The key `routing` of a radio network, by its number.
+    Routing(usize),
+    /// The key `mobility` of a radio network, by its number.
+    Mobility(usize),
+}
+
+enum Item {
+    Aid(Aid),
+    Routing(Routing),
+    Mobility(Mobility),
+}
+
+/// The keys at which `tree` may name something of a registry, with their paths.
+fn keys(tree: &Node) -> Vec<(Key, Vec<String>)> {
+    let list = |node: Option<&Node>| match node.map(|node| &node.value) {
+        Some(Value::Array(elements)) => Some(elements.len()),
+        _ => None,
+    };
+    let path = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
+    let mut keys = vec![
+        (Key::WirelessLegAid, path(&["network", "gateway", "wireless", "aid"])),
+        (Key::WiredLegAid, path(&["network", "gateway", "wired", "aid"])),
+    ];
+    for flow in 0..list(tree.get("flow")).unwrap_or(0) {
+        let number = flow.to_string();
+        keys.push((Key::FlowAid(flow), path(&["flow", &number, "aid"])));
+        keys.push((Key::ReceiverAid(flow), path(&["flow", &number, "receiver_aid"])));
+    }
+    let air = tree.get("network").and_then(|network| network.get("air"));
+    let networks = match (air, list(air)) {
+        (None, _) => vec![path(&["network"])],
+        (Some(_), None) => vec![path(&["network", "air"])],
+        (Some(_), Some(airs)) => {
+            (0..airs).map(|air| path(&["network", "air", &air.to_string()])).collect()
+        }
+    };
+    for (number, network) in networks.into_iter().enumerate() {
+        keys.push((Key::Routing(number), [network.clone(), path(&["routing"])].concat()));
+        keys.push((Key::Mobility(number), [network, path(&["mobility"])].concat()));
+    }
+    keys
+}
+
+impl Registry {
+    /// Takes what `tree` names of the registry out of it.
+    pub(crate) fn take(&self, tree: &mut Node) -> Result<Taken, Diagnostic> {
+        let mut taken = Taken::default();
+        for (key, path) in keys(tree) {
+            let Some(node) = tree.at_mut(&path) else { continue };
+            // What stands in its place for reading the file.
+            let (item, placeholder) = match key {
+                Key::Routing(_) => (self.read_routing(node)?, "{ protocol = \"static\" }"),
+                Key::Mobility(_) => (self.read_mobility(node)?, "{ chain = \"1 m\" }"),
+                _ => (self.read_aid(node)?, "\"none\""),
+            };
+            if let Some(item) = item {
+                let placeholder = Node::parse_value(placeholder)?.value;
+                let value = std::mem::replace(&mut node.value, placeholder);
+                taken.0.push(TakenItem { path, value, key, item });
+            }
+        }
+        Ok(taken)
+    }
+
+    /// The registered aid that a value names; `None` if it names a built-in one, or none at all.
+    fn read_aid(&self, node: &Node) -> Result<Option<Item>, Diagnostic> {
+        let built_in = aid_names();
+        let names = self.aids.iter().map(|entry| entry.name);
+        let Some(at) = named(node, "name", &built_in, names)? else { return Ok(None) };
+        let entry = &self.aids[at];
+        let given = options(node, "name", entry.options())?;
+        let name = AidName(Some(ListedAid::Registered(Arc::clone(entry))));
+        Ok(Some(Item::Aid(Aid::with_options(name, &given))))
+    }
+
+    fn read_routing(&self, node: &Node) -> Result<Option<Item>, Diagnostic> {
+        let item = read_entry(node, "protocol", &protocol_names(), &self.routing)?;
+        Ok(item.map(|item| Item::Routing(Routing::Registered(item))))
+    }
+
+    fn read_mobility(&self, node: &Node) -> Result<Option<Item>, Diagnostic> {
+        let item = read_entry(node, "model", &MODELS, &self.mobility)?;
+        Ok(item.map(|item| Item::Mobility(Mobility::Registered(item))))
+    }
+}
+
+/// The entry that a table names by its key `tag`, with its options; `None` if it names a built-in item, or none
+/// at all.
+fn read_entry<P, T>(
+    node: &Node,
+    tag: &'static str,
+    built_in: &[&str],
+    entries: &[Arc<Entry<P, T>>],
+) -> Result<Option<Registered<P, T>>, Diagnostic> {
+    if !matches!(node.value, Value::Table(_)) {
+        return Ok(None);
+    }
+    let names = entries.iter().map(|entry| entry.name);
+    let Some(at) = named(node, tag, built_in, names)? else { return Ok(None) };
+    let given = options(node, tag, entries[at].options())?;
+    Ok(Some(Registered::new(&entries[at], tag, &given)))
+}
+
+/// The index among `registered` of the name that a value gives, itself or by its key `tag`; `None` if the name is
+/// built in or the value is no text, which reading the file reports. Another name is an error, unless there are
+/// none to add to what reading the file reports.
+fn named(
+    node: &Node,
+    tag: &str,
+    built_in: &[&str],
+    registered: impl Iterator<Item = &'static str>,
+) -> Result<Option<usize>, Diagnostic> {
+    let name = match &node.value {
+        Value::Table(_) => node.get(tag),
+        _ => Some(node),
+    };
+    let Some(Node { value: Value::String(name), origin }) = name else { return Ok(None) };
+    let registered: Vec<&str> = registered.collect();
+    if registered.is_empty() || built_in.contains(&name.as_str()) {
+        return Ok(None);
+    }
+    match registered.iter().position(|registered| registered == name) {
+        Some(at) => Ok(Some(at)),
+        None => {
+            let known = [built_in, &registered].concat();
+            Err(Diagnostic::new(&unknown_word(name, &known)).at(*origin))
+        }
+    }
+}
+
+/// The options in a table besides its key `tag`; none in a value that is only a name.
+fn options(
+    node: &Node,
+    tag: &str,
+    infos: &'static [OptionInfo],
+) -> Result<Vec<(&'static str, OptionValue<'static>)>, Diagnostic> {
+    match &node.value {
+        Value::Table(_) => read_at(&node.without(tag), OptionsVisitor(infos)),
+        _ => Ok(Vec::new()),
+    }
+}
+
+impl Taken {
+    /// Puts what was taken into the scenario that was read without it, and its values back into the tree.
+    pub(crate) fn put(self, scenario: &mut Scenario, tree: &mut Node) {
+        for TakenItem { path, value, key, item } in self.0 {
+            if let Some(node) = tree.at_mut(&path) {
+                node.value = value;
+            }
+            put(scenario, key, item);
+        }
+    }
+}
+
+fn put(scenario: &mut Scenario, key: Key, item: Item) {
+    let gateway = match &mut scenario.network {
+        Network::Mixed(mixed) => mixed.gateway.as_mut(),
+        Network::Path(_) | Network::Adhoc(_) => None,
+    };
+    match (key, item, gateway) {
+        (Key::FlowAid(flow), Item::Aid(aid), _) => {
+            if let Some(flow) = scenario.flows.get_mut(flow) {
+                flow.aid = aid;
+            }
+        }
+        (Key::ReceiverAid(flow), Item::Aid(aid), _) => {
+            if let Some(flow) = scenario.flows.get_mut(flow) {
+                flow.receiver_aid = Some(aid);
+            }
+        }
+        (Key::WirelessLegAid, Item::Aid(aid), Some(gateway)) => gateway.wireless.aid = aid,
+        (Key::WiredLegAid, Item::Aid(aid), Some(gateway)) => gateway.wired.aid = aid,
+        (Key::Routing(number), Item::Routing(routing), _) => {
+            if let Some(adhoc) = scenario.network.radio_networks_mut().nth(number) {
+                adhoc.routing = routing;
+            }
+        }
+        (Key::Mobility(number), Item::Mobility(mobility), _) => {
+            if let Some(adhoc) = scenario.network.radio_networks_mut().nth(number) {
+                adhoc.mobility = mobility;
+            }
+        }
+        _ => {}
+    }
+}
