@@ -18,6 +18,10 @@ pub(super) static FIRST: [ColumnInfo; 3] = [
     ),
 ];
 
+/// The first column of runs that belong to no study.
+pub(super) static SEED: [ColumnInfo; 1] =
+    [ColumnInfo::new("seed", Values::Integer, "The seed of the run.")];
+
 /// The columns after those of the keys that vary.
 pub(super) static LAST: [ColumnInfo; 2] = [
     ColumnInfo::new("seed", Values::Integer, "The seed of the run."),

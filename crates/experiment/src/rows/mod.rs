@@ -2,11 +2,13 @@
 //! step.
 //!
 //! Each row has the figure, the arm and the point of the axis (`x`, in base units), the keys that
-//! vary between the study's jobs, and the seed. The same table is written as CSV and as Parquet;
-//! column names end with their unit, as in `driftway run --json`.
+//! vary between the study's jobs, and the seed. The same table is written as CSV and, with the feature
+//! `parquet`, as Parquet; column names end with their unit, as in `driftway run --json`.
+//! [`tables_of_runs`] gives the same tables of runs that belong to no study.
 
 mod columns;
 mod csv;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod table;
 mod varied;
@@ -16,14 +18,14 @@ use driftway_sim::results::{FLOW_METRICS, FlowOutcome, FlowResult, RunResult, is
 use driftway_sim::{is_count, network_metric, network_metrics};
 
 pub use columns::{TableInfo, table_columns};
-pub use table::{Column, Table};
+pub use table::{Column, Table, Values};
 
 use crate::runner::Samples;
 use crate::study::plan::{Plan, PlannedArm};
 use crate::study::results::Results;
 use crate::study::select::Selection;
-use columns::{FIRST, FLOW_FIELDS, LAST, RUN, STEP, named};
-use table::{Values, column_name};
+use columns::{FIRST, FLOW_FIELDS, LAST, RUN, SEED, STEP, named};
+use table::column_name;
 use varied::VariedColumns;
 
 /// The result tables: `runs`, `flows`, and `steps` if the study requests samples.
@@ -59,6 +61,44 @@ pub fn tables(plan: &Plan, selection: &Selection, results: &Results) -> Vec<Tabl
         tables.push(Table::new("steps", [about(&rows), columns].concat()));
     }
     tables
+}
+
+/// The tables `runs` and `flows` of runs that belong to no study: the first column is the seed, the others
+/// are those of the results.
+///
+/// ```
+/// use driftway_experiment::rows::{Values, tables_of_runs};
+/// # let text = r#"
+/// #     name = "one hop"
+/// #     duration = "5 s"
+/// #     [network]
+/// #     kind = "path"
+/// #     hops = 1
+/// #     link = { rate = "1 Mbit/s", delay = "20 ms" }
+/// #     [[flow]]
+/// #     from = 0
+/// #     to = 1
+/// #     application = "ftp"
+/// # "#;
+/// let scenario = driftway_scenario::Scenario::parse("one.toml", text, &[])?;
+/// let run = |seed| driftway_sim::run(&scenario, seed, None);
+/// let [runs, flows] = tables_of_runs(&[run(1)?, run(2)?]);
+/// assert_eq!((runs.rows(), flows.rows()), (2, 2));
+/// let delivered = flows.column("delivered_bytes").ok_or("a column of flows")?;
+/// assert!(matches!(&delivered.values, Values::Int(bytes) if bytes.len() == 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn tables_of_runs(runs: &[RunResult]) -> [Table; 2] {
+    let seed = |run: &RunResult| Some(run.seed as i64);
+    let seeds = runs.iter().map(seed).collect();
+    let seeds_of_flows =
+        runs.iter().flat_map(|run| std::iter::repeat_n(seed(run), run.flows.len())).collect();
+    let flows: Vec<_> = runs.iter().flat_map(|run| run.flows.iter().enumerate()).collect();
+    let runs: Vec<_> = runs.iter().collect();
+    let table = |name, seeds, columns: Vec<Column>| {
+        Table::new(name, [named(&SEED, [Values::Int(seeds)]), columns].concat())
+    };
+    [table("runs", seeds, run_columns(&runs)), table("flows", seeds_of_flows, flow_columns(&flows))]
 }
 
 /// A run and the figure, arm and point to which it belongs.
@@ -146,7 +186,7 @@ fn run_columns(runs: &[&RunResult]) -> Vec<Column> {
         };
         let column = Column::new(&column_name(&name), values);
         // A drop reason that did not occur, or a part that this network does not have.
-        if !column.is_empty(name.starts_with("drops.")) {
+        if !column.is_blank(name.starts_with("drops.")) {
             columns.push(column);
         }
     }
@@ -178,7 +218,7 @@ fn flow_columns(flows: &[(usize, &FlowResult)]) -> Vec<Column> {
     columns.extend(fields.map(|(name, values)| Column::new(name, values)));
     let metrics = FLOW_METRICS.iter().map(|(name, read)| Column::new(name, float(read)));
     columns.extend(
-        metrics.filter(|column| !is_optional_metric(&column.name) || !column.is_empty(false)),
+        metrics.filter(|column| !is_optional_metric(&column.name) || !column.is_blank(false)),
     );
     columns
 }

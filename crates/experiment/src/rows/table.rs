@@ -14,14 +14,18 @@ pub struct Table {
 pub struct Column {
     /// Letters, digits and underscores, ending with the unit.
     pub name: String,
-    pub(super) values: Values,
+    /// One value for each row.
+    pub values: Values,
 }
 
 /// The values of a column; `None` where there is none.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Values {
+pub enum Values {
+    /// Texts.
     Text(Vec<Option<String>>),
+    /// Whole numbers.
     Int(Vec<Option<i64>>),
+    /// Real numbers.
     Float(Vec<Option<f64>>),
 }
 
@@ -30,6 +34,11 @@ impl Table {
         let table = Self { name, columns };
         debug_assert!(table.columns.iter().all(|column| column.len() == table.rows()));
         table
+    }
+
+    /// The column of this name; `None`: there is none, or no row has a value in it.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
     }
 
     /// Number of rows.
@@ -44,7 +53,7 @@ impl Column {
     }
 
     /// Number of rows.
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         match &self.values {
             Values::Text(values) => values.len(),
             Values::Int(values) => values.len(),
@@ -52,8 +61,13 @@ impl Column {
         }
     }
 
-    /// Returns whether the column has no values; with `zero`, values of zero do not count.
-    pub(super) fn is_empty(&self, zero: bool) -> bool {
+    /// Returns whether the column has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns whether no row has a value; with `zero`, values of zero do not count.
+    pub(super) fn is_blank(&self, zero: bool) -> bool {
         match &self.values {
             Values::Text(values) => values.iter().all(Option::is_none),
             Values::Int(values) => values.iter().all(|value| value.is_none_or(|n| zero && n == 0)),
