@@ -5,7 +5,7 @@ TOOLS := target/tools
 RELEASE := target/release/driftway
 
 # What `make test` consists of.
-PHASES := lint unit-build unit no-std release-build size determinism demo verdicts fuzz-short
+PHASES := lint unit-build unit my-aid no-std release-build size determinism demo verdicts fuzz-short
 
 .PHONY: help papers test test-all test-times $(PHASES) fault-injection kernel papers-in-full fuzz-long fuzz audit bench bench-radio field field-soak validate reference diagrams man picture need
 
@@ -89,6 +89,10 @@ fault-injection: need
 	$(UNIT) --test fault_injection
 kernel: need
 	$(UNIT) --test kernel
+
+# A crate of one file outside the workspace, which adds an aid: the quick loop of docs/guide.md.
+my-aid: need
+	cd examples/my-aid && $(CARGO) run --release --locked --target-dir ../../target/my-aid
 
 no-std: need
 	cd checks/no-std && $(CARGO) build --locked --target-dir ../../target/no-std

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What is checked, from the root of the repository.
-const PLACES: [&str; 20] = [
+const PLACES: [&str; 21] = [
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "Makefile",
@@ -18,6 +18,7 @@ const PLACES: [&str; 20] = [
     "crates",
     "dist",
     "docs",
+    "examples",
     "fuzz/Cargo.toml",
     "fuzz/guided/Cargo.toml",
     "fuzz/guided/src",

@@ -3,15 +3,24 @@
 //! | to | use |
 //! |---|---|
 //! | load a scenario and run it | [`Scenario::load`], [`run()`], or a [`Simulation`] step by step |
+//! | add an aid of one's own | [`Registry`], [`Scenario::load_with`] |
 //! | run many seeds or a study, and keep the results | [`experiment::runner`], [`experiment::study`] |
+//! | get results as tables | [`experiment::rows::tables_of_runs`] |
 //! | drive a TCP connection over packets of one's own | [`Connection`], with [`wire`] for the bytes |
 //! | put an aid below a TCP of one's own | [`Aid`], [`aid::registry::find`] |
 //! | connect [`Connection`] to a Linux kernel | [`linux::Tun`], [`linux::ConnectionDriver`] |
 //!
 //! Everything else is in the crates that are re-exported as modules, under the names that the architecture
 //! uses. Connection, aids, routing and queues are state machines without I/O: time and randomness are
-//! arguments, and output is polled. The features `simulator` and `linux` (both on by default) add what needs
-//! the standard library; without them the crate needs none.
+//! arguments, and output is polled. The features add what needs the standard library; without them the crate
+//! needs none:
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `simulator` (on by default) | scenarios and runs |
+//! | `studies` | many runs, their cache, and tables of results |
+//! | `parquet` | these tables as Parquet |
+//! | `linux` | TUN devices, emulation and the shim's daemon; only on Linux |
 //!
 //! Three examples are built and run with the tests: `run` (a simulation in ten lines), `aid_under_own_tcp`
 //! and `tun_echo` (as root).
@@ -54,7 +63,7 @@ pub use driftway_wire as wire;
 
 #[cfg(feature = "simulator")]
 pub use driftway_endpoint as endpoint;
-#[cfg(feature = "simulator")]
+#[cfg(feature = "studies")]
 pub use driftway_experiment as experiment;
 #[cfg(feature = "simulator")]
 pub use driftway_radio as radio;
@@ -71,6 +80,6 @@ pub use driftway_base::{Duration, Endpoint, Instant, Ipv4Addr, Signal, TcpView};
 pub use driftway_tcp::{Config, Connection};
 
 #[cfg(feature = "simulator")]
-pub use driftway_scenario::Scenario;
+pub use driftway_scenario::{Registry, Scenario};
 #[cfg(feature = "simulator")]
 pub use driftway_sim::{Simulation, run};
