@@ -53,11 +53,14 @@ pub enum AidEnd {
     WiredLeg,
 }
 
+/// A function that makes an aid from settings.
+type BuildFromSettings = fn(&[(&str, OptionValue)]) -> Result<Box<dyn Aid>, OptionError>;
+
 /// Ways to make an aid.
 #[derive(Clone)]
 enum Build {
     /// From its options.
-    Options(fn(&[(&str, OptionValue)]) -> Result<Box<dyn Aid>, OptionError>),
+    Options(BuildFromSettings),
     /// By a function of its place, without options.
     Place(Arc<dyn Fn(AidPlace) -> Box<dyn Aid> + Send + Sync>),
 }

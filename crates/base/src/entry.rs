@@ -14,10 +14,13 @@ pub trait Declared<P, T>: Options {
     fn build(self, place: &P) -> T;
 }
 
+/// A function that makes a `T` from settings for a place.
+type BuildFromSettings<P, T> = fn(&[(&str, OptionValue)], &P) -> Result<T, OptionError>;
+
 /// Ways to make a `T`.
 enum Build<P, T> {
     /// From its options.
-    Options(fn(&[(&str, OptionValue)], &P) -> Result<T, OptionError>),
+    Options(BuildFromSettings<P, T>),
     /// By a function of its place, without options.
     Place(Arc<dyn Fn(&P) -> T + Send + Sync>),
 }

@@ -231,7 +231,7 @@ mod test {
     fn a_link_failure_drops_one_packet_and_keeps_the_queue() {
         let mut node = middle_node();
         let lost = RoutedPacket::plain(packet(0, 2, 9));
-        node.on_link_failure(Instant::ZERO, at(2), lost, || panic!("the queue is not read"));
+        node.on_link_failure(Instant::ZERO, at(2), lost, &mut || panic!("the queue is not read"));
         let expected = Output::Drop { packet: lost, reason: DropReason::LinkFailure };
         assert_eq!(node.poll(Instant::ZERO), Some(expected));
         assert_eq!(node.next_hop(at(2)), Some(at(2)));

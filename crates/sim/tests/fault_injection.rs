@@ -59,7 +59,7 @@ const SPLIT: &str = r#"
 
 fn run(text: &str, fault: Option<InjectedFault>) -> Result<RunResult, RunError> {
     inject_fault(fault);
-    let outcome = driftway_sim::run(&common::parse(text), 1, None);
+    let outcome = driftway_sim::run(common::parse(text), 1, None);
     inject_fault(None);
     outcome
 }

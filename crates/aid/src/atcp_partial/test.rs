@@ -104,7 +104,7 @@ fn a_timeout_is_left_to_tcp() {
 fn a_congestion_mark_prevents_the_loss_state() {
     for (ecn, state) in [(EcnResponse::Normal, "normal"), (EcnResponse::Congested, "congested")] {
         let options = AtcpPartialOptions { ecn, ..AtcpPartialOptions::default() };
-        let mut line = ten_sent(options.clone());
+        let mut line = ten_sent(options);
         let marked = |line: &Line| {
             let ack = line.peer_ack(line.tcp.una());
             TcpSegment { flags: ack.flags.with(TcpFlags::ECE), ..ack }

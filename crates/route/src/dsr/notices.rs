@@ -68,7 +68,7 @@ mod test {
     use super::super::cache::{LearnedBy, LinkFailureReport, RouteCache, RouteObservation};
     use super::super::path::{Path, SourceRoute};
     use super::*;
-    use crate::{DsrConfig, Output};
+    use crate::{DsrConfig, Output, RoutingProtocol};
     use driftway_base::DropReason;
 
     /// Keeps all routes, and notifies the nodes to which it has sent a link in a reply.

@@ -1,7 +1,7 @@
 //! Gateways to hosts outside the ad hoc network (RFC 3561 §7).
 
 use driftway_base::{DropReason, Duration};
-use driftway_route::{AodvConfig, RoutingProtocol};
+use driftway_route::AodvConfig;
 
 use crate::net::{Net, PacketOutcome, at, ms};
 

@@ -1,7 +1,7 @@
 //! Unidirectional links (RFC 4728 §4.6, §8.2.2).
 
 use driftway_base::Duration;
-use driftway_route::{DsrConfig, NonPropagatingRequests, ReplyFromCache, RoutingProtocol};
+use driftway_route::{DsrConfig, NonPropagatingRequests, ReplyFromCache};
 
 use crate::net::{Net, Sent, address, ms};
 

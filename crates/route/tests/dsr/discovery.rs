@@ -1,7 +1,7 @@
 //! Route discovery (RFC 4728 §8.2).
 
 use driftway_base::Duration;
-use driftway_route::{DsrConfig, RoutingProtocol};
+use driftway_route::DsrConfig;
 
 use crate::net::{Net, address, ms};
 

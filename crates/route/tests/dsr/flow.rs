@@ -1,7 +1,7 @@
 //! Flow state (RFC 4728 §3.5).
 
 use driftway_base::Duration;
-use driftway_route::{DsrConfig, RoutingProtocol};
+use driftway_route::DsrConfig;
 use driftway_wire::DsrErrorKind;
 
 use crate::net::{Net, Sent, ms};

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use driftway_base::{Duration, FailedLink, Instant, RandomStream};
-use driftway_route::{CacheKind, CacheLimits, DsrConfig, RoutingProtocol, UpdateOptions};
+use driftway_route::{CacheKind, CacheLimits, DsrConfig, UpdateOptions};
 use driftway_wire::{DsrErrorKind, RoutedPacket};
 use proptest::prelude::*;
 

@@ -45,7 +45,7 @@ enum Key {
 
 enum Item {
     Aid(Aid),
-    Routing(Routing),
+    Routing(Box<Routing>),
     Mobility(Mobility),
 }
 
@@ -114,7 +114,7 @@ impl Registry {
 
     fn read_routing(&self, node: &Node) -> Result<Option<Item>, Diagnostic> {
         let item = read_entry(node, "protocol", &protocol_names(), &self.routing)?;
-        Ok(item.map(|item| Item::Routing(Routing::Registered(item))))
+        Ok(item.map(|item| Item::Routing(Box::new(Routing::Registered(item)))))
     }
 
     fn read_mobility(&self, node: &Node) -> Result<Option<Item>, Diagnostic> {
@@ -211,7 +211,7 @@ fn put(scenario: &mut Scenario, key: Key, item: Item) {
         (Key::WiredLegAid, Item::Aid(aid), Some(gateway)) => gateway.wired.aid = aid,
         (Key::Routing(number), Item::Routing(routing), _) => {
             if let Some(adhoc) = scenario.network.radio_networks_mut().nth(number) {
-                adhoc.routing = routing;
+                adhoc.routing = *routing;
             }
         }
         (Key::Mobility(number), Item::Mobility(mobility), _) => {

@@ -164,7 +164,7 @@ fn the_shim_probes_whatever_the_aid_waits_for() {
 #[test]
 fn an_rtt_interrupted_by_a_hold_is_not_sampled() {
     let options = TcpFOptions { resume_from: ResumeFrom::Nxt, ..TcpFOptions::default() };
-    let make = move || Box::new(TcpF::new(options.clone())) as Box<dyn Aid>;
+    let make = move || Box::new(TcpF::new(options)) as Box<dyn Aid>;
     let config = Config { probe_max: Duration::from_secs(60), ..config() };
     let mut line = Timeline::established_with_shim(Shim::with_aid(config, make), OFFERS);
     line.at(200);

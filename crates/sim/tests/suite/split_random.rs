@@ -103,7 +103,7 @@ fn every_random_run_passes_the_checks() {
     let (flows, complete) = (Cell::new(0_u32), Cell::new(0_u32));
     let config = Config { cases: 100, failure_persistence: None, ..Config::default() };
     let outcome = TestRunner::new(config).run(&scenario(), |(text, seed)| {
-        let result = driftway_sim::run(&common::parse(&text), seed, None)
+        let result = driftway_sim::run(common::parse(&text), seed, None)
             .map_err(|error| TestCaseError::fail(error.to_string()))?;
         let gateway = result.gateway.unwrap();
         prop_assert!(gateway.established <= gateway.connections, "{gateway:?}");

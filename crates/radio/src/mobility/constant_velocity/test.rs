@@ -2,7 +2,7 @@ use driftway_base::Instant;
 use proptest::prelude::*;
 
 use super::{ConstantVelocity, ReflectedTrajectory};
-use crate::mobility::Mobility;
+use crate::mobility::{Mobility, Trajectory};
 
 fn bounce(position: (f64, f64), velocity: (f64, f64), area: (f64, f64)) -> ReflectedTrajectory {
     ReflectedTrajectory::new(&ConstantVelocity { position, velocity }, area)

@@ -4,7 +4,7 @@ use super::{
     InitialDistribution, RandomWaypoint, WaypointTrajectory, mean_distance, uniform_point,
 };
 use crate::Mobility;
-use crate::mobility::Leg;
+use crate::mobility::{Leg, Trajectory};
 
 const MODEL: RandomWaypoint = RandomWaypoint {
     area: (1500.0, 600.0),
