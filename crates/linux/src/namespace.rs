@@ -13,7 +13,7 @@ use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::netlink;
+use crate::{RealClock, netlink};
 
 /// Interval between checks for remaining processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -100,14 +100,14 @@ impl Namespace {
     /// # Errors
     /// `/proc` cannot be read, or processes inside cannot be ended.
     pub fn end_processes(&self, patience: Duration) -> io::Result<()> {
-        let mut left = patience;
+        let clock = RealClock::start();
         for pid in self.processes()? {
             send(pid, Signal::SIGTERM)?;
         }
-        while !self.processes()?.is_empty() && !left.is_zero() {
-            let nap = POLL_INTERVAL.min(left);
-            thread::sleep(nap);
-            left -= nap;
+        // A look at all processes may take longer than the pause between two.
+        let is_over = || clock.now().as_nanos() >= patience.as_nanos() as u64;
+        while !self.processes()?.is_empty() && !is_over() {
+            thread::sleep(POLL_INTERVAL);
         }
         // A process that forks while it is ended leaves another.
         for _ in 0..KILL_ROUNDS_MAX {

@@ -1,4 +1,4 @@
-//! What a scenario names of a registry, with its options.
+//! Entries of a registry that a scenario names, with their options.
 
 use std::fmt;
 use std::sync::Arc;

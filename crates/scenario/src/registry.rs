@@ -1,4 +1,4 @@
-//! What a program adds to the names that scenarios know.
+//! Additions of a program to the names that scenarios know.
 
 mod taken;
 

@@ -19,28 +19,8 @@ use super::config::ResponseTimeout;
 use super::frame_log::{LoggedFrame, ON_AIR};
 use super::frame_number::FrameNumber;
 use super::inbox::CAPACITY;
-use super::medium::Arrival;
 use super::propagation_delay::propagation_delay_ns;
-
-/// State of a frame at a station within decoding range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReceptionState {
-    Decodable,
-    Collided,
-    /// The station was transmitting itself.
-    Transmitting,
-    /// The station was disabled, at the start of the frame or later.
-    Disabled,
-}
-
-/// A frame whose end has not been handled at a station within decoding range.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Reception {
-    pub frame: FrameNumber,
-    /// Propagation delay (ns).
-    pub delay: u32,
-    pub state: ReceptionState,
-}
+use super::reception::{Arrival, Reception, ReceptionState};
 
 /// Number of missed frames below which it takes longer to find those without effect than to follow
 /// them all.

@@ -4,7 +4,7 @@ use driftway_base::{Instant, StationId};
 
 use super::Dcf;
 use super::access_state::{AccessState, DISABLED, PROMISCUOUS, Phase, RX_FAILED};
-use super::catch_up::ReceptionState;
+use super::reception::ReceptionState;
 use crate::{FailReason, MacReport, OutgoingPacket};
 
 impl Dcf {

@@ -3,12 +3,12 @@
 use driftway_base::{Instant, StationId};
 
 use super::access_state::{COMMITTED, NAV_FROM_RTS, NO_BACKOFF, PROMISCUOUS, Phase, RX_FAILED};
-use super::catch_up::{Reception, ReceptionState};
 use super::config::{ACK_BYTES, CTS_BYTES, RTS_BYTES, ResponseTimeout};
 use super::frame_log::LoggedFrame;
 use super::frame_number::FrameNumber;
 use super::medium::FrameToSend;
 use super::propagation_delay::propagation_delay_ns;
+use super::reception::{Reception, ReceptionState};
 use super::record::ReceptionOutcome;
 use super::transmission::{FrameKind, TransmissionId};
 use super::transmit_state::PendingResponse;

@@ -13,12 +13,12 @@ use super::access_state::{
     AccessState, COMMITTED, DISABLED, NAV_FROM_RTS, NO_BACKOFF, PROMISCUOUS, Phase, RX_FAILED,
     Suspension,
 };
-use super::catch_up::ReceptionState;
 use super::config::CaptureModel;
 use super::event_queue::{Event, EventKind};
 use super::frame_log::{LoggedFrame, ON_AIR};
 use super::frame_number::FrameNumber;
 use super::propagation_delay::propagation_delay_ns;
+use super::reception::{Arrival, ReceptionState};
 use super::record::{FrameRecord, ReceptionOutcome};
 use super::transmission::FrameKind;
 
@@ -34,17 +34,6 @@ pub(super) struct FrameToSend {
     pub airtime: u64,
     /// Duration field (µs).
     pub duration: u32,
-}
-
-/// Arrival of a frame at a station.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Arrival {
-    pub at: u64,
-    pub until: u64,
-    pub signal: f32,
-    pub frame: FrameNumber,
-    /// True if it can be decoded.
-    pub is_decodable: bool,
 }
 
 impl Dcf {

@@ -1,5 +1,5 @@
-//! What a file names of a registry. It is taken out of the tree before the file is read, because the types of
-//! the file know the built-in names only, and put into the scenario afterwards.
+//! Entries of a registry that a file names. They are taken out of the tree before the file is read, because the
+//! types of the file know the built-in names only, and put into the scenario afterwards.
 
 use std::sync::Arc;
 
