@@ -2,7 +2,7 @@
 
 use crate::common::timeline::*;
 use driftway_aid::registry;
-use driftway_base::{FlowKey, Instant, Seq, Signal, SignalKind};
+use driftway_base::{FlowKey, Instant, Signal, SignalKind};
 use driftway_shim::{Config, FlowState, PacketAction, Shim};
 use driftway_wire::UnreachableCode;
 
@@ -118,9 +118,9 @@ fn a_copy_of_what_the_local_tcp_has_not_sent_is_forgotten() {
     line.cut(0);
     assert_eq!(line.shim.poll_flow_to_intercept(), Some(FLOW));
     // A carrier acknowledgment shows it: the third segment, and a part of the second.
-    line.shim.on_snd_nxt(line.now, FLOW, Seq(1501));
+    line.shim.on_snd_nxt(line.now, FLOW, OURS + 1501);
     assert_eq!((line.status().outstanding, line.counts().not_sent), (1500, 1));
-    line.shim.on_snd_nxt(line.now, FLOW, Seq(1501));
+    line.shim.on_snd_nxt(line.now, FLOW, OURS + 1501);
     assert_eq!(line.counts().not_sent, 1);
     line.at(300);
     line.stores(data(1501, 1000));
