@@ -66,15 +66,10 @@ impl Entry {
     }
 }
 
-/// Number of entries beside the heap.
-const MAX_SOON: usize = 8;
-
 /// Pending wake-ups of timers, earliest first; within one instant by the timer, then by its own counter. The
 /// order of insertion does not matter.
 #[derive(Debug)]
 pub struct WakeUps<T> {
-    /// A few entries, latest first: those that come soon are added and removed without the heap.
-    soon: Vec<Entry>,
     heap: BinaryHeap<Reverse<Entry>>,
     /// The next wake-up of each timer, by class, then entity.
     scheduled: Vec<Scheduled>,
@@ -95,7 +90,6 @@ impl<T: Timer> WakeUps<T> {
             Some(first)
         });
         Self {
-            soon: Vec::with_capacity(MAX_SOON),
             heap: BinaryHeap::with_capacity(timers * 4 + 16),
             scheduled: vec![scheduled; timers],
             first: first.collect(),
@@ -116,38 +110,7 @@ impl<T: Timer> WakeUps<T> {
         if at < scheduled.at {
             scheduled.at = at;
             scheduled.generation = scheduled.generation.wrapping_add(1);
-            let entry = Entry::new(at, parts, scheduled.generation);
-            self.push(entry);
-        }
-    }
-
-    fn push(&mut self, entry: Entry) {
-        if self.soon.len() == MAX_SOON {
-            if entry > self.soon[0] {
-                return self.heap.push(Reverse(entry));
-            }
-            self.heap.push(Reverse(self.soon.remove(0)));
-        }
-        let later = self.soon.iter().rposition(|other| *other > entry);
-        self.soon.insert(later.map_or(0, |place| place + 1), entry);
-    }
-
-    #[inline]
-    fn peek(&self) -> Option<Entry> {
-        match (self.soon.last(), self.heap.peek()) {
-            (Some(&one), Some(&Reverse(other))) => Some(one.min(other)),
-            (Some(&one), None) => Some(one),
-            (None, other) => other.map(|&Reverse(other)| other),
-        }
-    }
-
-    /// Removes the entry that [`peek`](Self::peek) has returned.
-    #[inline]
-    fn remove(&mut self, first: Entry) {
-        if self.soon.last() == Some(&first) {
-            self.soon.pop();
-        } else {
-            self.heap.pop();
+            self.heap.push(Reverse(Entry::new(at, parts, scheduled.generation)));
         }
     }
 
@@ -155,23 +118,22 @@ impl<T: Timer> WakeUps<T> {
     /// the far future if there is none.
     #[inline]
     pub fn earliest_bound(&self) -> Instant {
-        self.peek().map_or(Instant::FAR_FUTURE, Entry::at)
+        self.heap.peek().map_or(Instant::FAR_FUTURE, |Reverse(entry)| entry.at())
     }
 
     /// Removes the earliest entry if it is invalid; returns true if it was.
     pub fn discard_invalid(&mut self) -> bool {
-        let invalid = self.peek().filter(|entry| !self.is_valid(*entry));
-        if let Some(entry) = invalid {
-            self.remove(entry);
+        let invalid = self.heap.peek().is_some_and(|Reverse(entry)| !self.is_valid(*entry));
+        if invalid {
+            self.heap.pop();
         }
-        invalid.is_some()
+        invalid
     }
 
     /// Removes the earliest entry, and returns it if it is valid.
     #[inline]
     pub fn pop(&mut self) -> Option<WakeUp<T>> {
-        let entry = self.peek()?;
-        self.remove(entry);
+        let Reverse(entry) = self.heap.pop()?;
         let (class, entity) = entry.parts();
         let index = self.index((class, entity));
         let scheduled = &mut self.scheduled[index];
@@ -221,32 +183,6 @@ mod test {
         }
         wakeups.schedule((1, 2), Instant::ZERO);
         assert_eq!(drain(&mut wakeups), [(1, 2), (0, 2), (0, 3), (1, 0), (1, 3)]);
-    }
-
-    /// Timers are scheduled and moved to earlier times while others expire.
-    #[test]
-    fn many_wakeups_are_ordered() {
-        let mut random = driftway_base::RandomStream::new(1, "wake-ups", 0);
-        let mut wakeups = WakeUps::new(&[50, 50]);
-        let mut pending: std::collections::BTreeMap<(usize, u32), Instant> = Default::default();
-        let (mut now, mut expired) = (0, 0);
-        for _ in 0..2_000 {
-            let timer = (random.uniform_below(2) as usize, random.uniform_below(50) as u32);
-            let at = Instant::from_nanos(now + random.uniform_below(1_000));
-            wakeups.schedule(timer, at);
-            let scheduled = pending.entry(timer).or_insert(at);
-            *scheduled = at.min(*scheduled);
-            while random.uniform_below(2) == 0 {
-                let first = pending.iter().map(|(timer, at)| (*at, *timer)).min();
-                let Some((at, timer)) = first else { break };
-                while wakeups.discard_invalid() {}
-                assert_eq!(wakeups.earliest_bound(), at);
-                assert_eq!(wakeups.pop(), Some(WakeUp { at, timer }));
-                pending.remove(&timer);
-                (now, expired) = (at.as_nanos(), expired + 1);
-            }
-        }
-        assert!(expired > 500, "{expired}");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Positions of stations, and the stations within range of a transmitter.
 //!
-//! This code runs for every frame. Each transmitter keeps a list of the stations that can come
-//! within range for a while.
+//! This code runs for every frame. In a small network all stations are scanned: their legs are
+//! stored as one array per coordinate, so that the compiler vectorizes the loop. In a larger
+//! network each transmitter keeps a list of the stations that can come within range for a while.
 
 mod legs;
 mod neighbour_lists;
@@ -11,10 +12,15 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use driftway_base::{Instant, StationId};
+use typed_index_collections::{TiVec, ti_vec};
 
 use crate::mobility::Mobility;
 use legs::Legs;
 use neighbour_lists::NeighbourLists;
+
+/// Maximum number of stations for which a scan is as fast as lists, at the density usual in the
+/// literature (`make bench`: hearers).
+const MAX_SCANNED_STATIONS: usize = 64;
 
 /// A station within range of a transmitter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,41 +45,21 @@ pub struct Positions {
     next_leg_end: Instant,
     now: Instant,
     reach_squared: f64,
-    neighbour_lists: NeighbourLists,
+    neighbour_lists: Option<NeighbourLists>,
+    distances_squared: TiVec<StationId, f64>,
     candidates: Box<[StationInRange]>,
-}
-
-/// The surroundings of a transmitter at an instant.
-pub(crate) struct Surroundings<'a> {
-    /// Every station within range, and some beyond, in order of number.
-    pub audible: &'a [StationId],
-    /// Every station within the inner range, and some beyond, in order of number.
-    pub near: &'a [StationId],
-    /// The transmitter's position (m).
-    pub place: (f64, f64),
-    nanos: f64,
-    legs: &'a Legs,
-}
-
-impl Surroundings<'_> {
-    /// Returns the squared distance of a station from the transmitter (m²).
-    #[inline]
-    pub fn distance_squared(&self, station: StationId) -> f64 {
-        squared_distance(self.legs.at(station, self.nanos), self.place)
-    }
-}
-
-#[inline]
-fn squared_distance(one: (f64, f64), other: (f64, f64)) -> f64 {
-    let (dx, dy) = (one.0 - other.0, one.1 - other.1);
-    dx * dx + dy * dy
 }
 
 impl Positions {
     /// Creates the positions for a range of `reach` metres ([`Propagation::reach`]).
     ///
     /// [`Propagation::reach`]: crate::Propagation::reach
-    pub fn new(mut mobility: Mobility, reach: f64) -> Self {
+    pub fn new(mobility: Mobility, reach: f64) -> Self {
+        let scanned = mobility.stations() <= MAX_SCANNED_STATIONS;
+        Self::with_neighbour_lists(mobility, reach, !scanned)
+    }
+
+    fn with_neighbour_lists(mut mobility: Mobility, reach: f64, lists: bool) -> Self {
         let stations = mobility.stations();
         let mut legs = Legs::new(stations);
         let mut leg_ends = BinaryHeap::with_capacity(stations);
@@ -88,27 +74,23 @@ impl Positions {
             leg_ends.peek().map_or(Instant::FAR_FUTURE, |&Reverse((until, _))| until);
         let none = StationInRange { station: StationId::new(0), distance_squared: 0.0 };
         let mut positions = Self {
-            neighbour_lists: NeighbourLists::new(stations, reach),
+            neighbour_lists: lists.then(|| NeighbourLists::new(&legs, reach)),
             mobility,
             legs,
             leg_ends,
             next_leg_end,
             now: Instant::ZERO,
             reach_squared: reach * reach,
+            distances_squared: ti_vec![0.0; stations],
             candidates: vec![none; stations].into_boxed_slice(),
         };
         positions.advance_to(Instant::ZERO);
         positions
     }
 
-    /// Also lists the stations that can come within an inner range (m).
-    pub(crate) fn set_inner_range(&mut self, range: f64) {
-        self.neighbour_lists.set_inner_range(range);
-    }
-
     /// Returns the number of stations.
     pub fn stations(&self) -> usize {
-        self.legs.stations()
+        self.distances_squared.len()
     }
 
     /// Advances the time to `now`.
@@ -137,9 +119,11 @@ impl Positions {
             let (x, y) = self.legs.at(station, since);
             let (dx, dy) = (leg.x - x, leg.y - y);
             let gap = (dx * dx + dy * dy).sqrt();
-            self.neighbour_lists.on_new_leg(&leg, gap);
-            let moved = self.legs.distance_moved(station, since) + gap;
-            self.legs.replace(station, until, &leg, moved);
+            if let Some(lists) = &mut self.neighbour_lists {
+                lists.on_new_leg(station, &leg, gap);
+            }
+            self.legs.distance_before[station] = self.legs.distance_moved(station, since) + gap;
+            self.legs.set(station, &leg);
             if leg.until < Instant::FAR_FUTURE {
                 *top = Reverse((leg.until, station));
             } else {
@@ -167,38 +151,6 @@ impl Positions {
         self.legs.distance_moved(station, now.as_nanos() as f64)
     }
 
-    /// Returns the surroundings of `from`.
-    #[inline]
-    pub(crate) fn surroundings(&mut self, now: Instant, from: StationId) -> Surroundings<'_> {
-        self.advance_to(now);
-        let nanos = now.as_nanos() as f64;
-        let place = self.legs.at(from, nanos);
-        let (audible, near) = self.neighbour_lists.candidates_of(from, now, &self.legs);
-        Surroundings { audible, near, place, nanos, legs: &self.legs }
-    }
-
-    /// Keeps what [`distance_squared_at`](Self::distance_squared_at) needs for instants from `from`
-    /// on (ns), and forgets what only earlier ones need.
-    pub(crate) fn keep_from(&mut self, from: u64) {
-        self.legs.keep_from(from);
-    }
-
-    /// Returns the squared distance (m²) of a station at an instant (ns) from a place.
-    #[inline]
-    pub(crate) fn distance_squared_at(
-        &self,
-        station: StationId,
-        at: u64,
-        place: (f64, f64),
-    ) -> f64 {
-        squared_distance(self.legs.at_past(station, at), place)
-    }
-
-    /// Returns the squared range (m²).
-    pub(crate) const fn reach_squared(&self) -> f64 {
-        self.reach_squared
-    }
-
     /// Appends every other station within range of `from` to `out`, in order of number.
     ///
     /// # Panics
@@ -209,17 +161,30 @@ impl Positions {
         from: StationId,
         out: &mut Vec<StationInRange>,
     ) {
-        let mut candidates = std::mem::take(&mut self.candidates);
+        self.advance_to(now);
+        let nanos = now.as_nanos() as f64;
+        let place = self.legs.at(from, nanos);
         let (mut count, reach_squared) = (0, self.reach_squared);
-        let surroundings = self.surroundings(now, from);
         // Each candidate is written and then counted or not: no branch depends on the distance.
-        for &station in surroundings.audible {
-            let distance_squared = surroundings.distance_squared(station);
-            candidates[count] = StationInRange { station, distance_squared };
+        let mut add = |station: StationId, distance_squared: f64| {
+            self.candidates[count] = StationInRange { station, distance_squared };
             count += usize::from(distance_squared <= reach_squared);
+        };
+        if let Some(lists) = &mut self.neighbour_lists {
+            let (list, packed_legs) = lists.candidates_of(from, now, &self.legs);
+            for &station in list {
+                let (x, y) = packed_legs[station].at(nanos);
+                let (dx, dy) = (x - place.0, y - place.1);
+                add(station, dx * dx + dy * dy);
+            }
+        } else {
+            self.legs.distances_squared(nanos, place, &mut self.distances_squared);
+            self.distances_squared[from] = f64::INFINITY;
+            for (station, &square) in self.distances_squared.iter_enumerated() {
+                add(station, square);
+            }
         }
-        out.extend_from_slice(&candidates[..count]);
-        self.candidates = candidates;
+        out.extend_from_slice(&self.candidates[..count]);
     }
 }
 

@@ -1,11 +1,11 @@
-//! Access state: the part of a station on which every frame in range has an effect, receiver,
-//! carrier sense and backoff. One cache line.
+//! Access state: the part of a station that every frame in range uses, receiver, carrier sense and
+//! backoff. One cache line.
 //!
 //! The backoff is computed, not ticked: slots are counted from [`AccessState::slots_begin_at`], and
 //! when the medium becomes busy the elapsed ones are subtracted.
 
 use super::config::Timing;
-use super::frame_number::FrameNumber;
+use super::transmission::TransmissionId;
 
 /// Phase of a station's exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,8 +34,6 @@ pub(super) enum Phase {
 pub(super) enum Suspension {
     /// It waits for the medium.
     Suspended,
-    /// It had ended without a packet.
-    Ended,
     /// It would have transmitted without a backoff, and now needs one.
     NeedsBackoff,
     /// It transmits at this instant, before it can sense the frame.
@@ -60,8 +58,8 @@ pub(super) struct AccessState {
     pub timer_at: u64,
     /// Signal strength of the frame that occupies the receiver, as a squared distance or a power.
     pub rx_signal: f32,
-    /// Frame that occupies the receiver, if it can be decoded.
-    pub rx_frame: Option<FrameNumber>,
+    /// Transmission that occupies the receiver, if it can be decoded.
+    pub rx_transmission: Option<TransmissionId>,
     /// Remaining slots of the backoff.
     pub slots: u16,
     pub phase: Phase,
@@ -94,7 +92,7 @@ impl AccessState {
         tx_end: 0,
         timer_at: u64::MAX,
         rx_signal: 0.0,
-        rx_frame: None,
+        rx_transmission: None,
         slots: 0,
         phase: Phase::Idle,
         flags: 0,
@@ -174,7 +172,7 @@ impl AccessState {
             if self.phase == Phase::PostBackoff {
                 self.phase = Phase::Idle;
                 self.slots = 0;
-                return Suspension::Ended;
+                return Suspension::Suspended;
             }
             return Suspension::Transmits(sends);
         }

@@ -4,7 +4,6 @@ use driftway_base::{Instant, StationId};
 
 use super::Dcf;
 use super::access_state::{AccessState, DISABLED, PROMISCUOUS, Phase, RX_FAILED};
-use super::reception::ReceptionState;
 use crate::{FailReason, MacReport, OutgoingPacket};
 
 impl Dcf {
@@ -29,9 +28,7 @@ impl Dcf {
     /// from the end of those frames.
     pub fn set_enabled(&mut self, now: Instant, station: StationId, enabled: bool) {
         self.advance(now.as_nanos());
-        self.catch_up(station);
         if self.is_enabled(station) != enabled {
-            self.log.note_switch();
             if enabled {
                 self.enable(station);
             } else {
@@ -47,12 +44,8 @@ impl Dcf {
 
     fn disable(&mut self, station: StationId) {
         self.event_queue.forget_station(station);
-        self.log.cut(station);
-        for reception in &mut self.receptions[station] {
-            if reception.state == ReceptionState::Decodable {
-                reception.state = ReceptionState::Disabled;
-            }
-        }
+        self.transmissions.cut(station);
+        self.transmissions.lose_at(station);
         let state = &mut self.transmit_states[station];
         state.forget_exchange(&self.config);
         let has_packet = state.packet.is_some();
@@ -67,7 +60,6 @@ impl Dcf {
             flags: access.flags & PROMISCUOUS | DISABLED,
             ..AccessState::NEW
         };
-        self.update_attention(station);
         if has_packet {
             self.arm_timer_at(station, self.now);
         }
@@ -79,15 +71,14 @@ impl Dcf {
         access.busy_until = self.now;
         let on_air = access.rx_end > self.now;
         access.set_to(RX_FAILED, on_air && self.config.eifs_when_only_sensed);
-        debug_assert_eq!(access.rx_frame, None, "it decodes none of these frames");
-        self.update_attention(station);
+        debug_assert_eq!(access.rx_transmission, None, "it decodes none of these frames");
     }
 
     /// Reports the packet of a station that was disabled.
     #[cold]
     #[inline(never)]
     pub(super) fn report_aborted(&mut self, station: StationId, reports: &mut Vec<MacReport>) {
-        self.set_phase(station, Phase::Idle);
+        self.access_states[station].phase = Phase::Idle;
         let state = &mut self.transmit_states[station];
         let Some(OutgoingPacket { id, to, .. }) = state.packet.take() else { return };
         let at = Instant::from_nanos(self.now);

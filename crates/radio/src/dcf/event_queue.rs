@@ -20,26 +20,18 @@ pub(crate) enum EventKind {
     StationTimer(StationId),
 }
 
-/// Rank of the timers of stations, the last of the kinds.
-const TIMER: u32 = 2;
-
 impl Event {
     pub fn new(at: u64, kind: EventKind) -> Self {
         let (kind, subject) = match kind {
-            EventKind::FrameEnd(transmission) => (0, transmission.number()),
+            EventKind::FrameEnd(transmission) => (0_u8, transmission.number()),
             EventKind::ResponseDue(station) => (1, station.number()),
-            EventKind::StationTimer(station) => (TIMER, station.number()),
+            EventKind::StationTimer(station) => (2, station.number()),
         };
         Self(u128::from(at) << 64 | u128::from(kind) << 32 | u128::from(subject))
     }
 
     pub const fn at(self) -> u64 {
         (self.0 >> 64) as u64
-    }
-
-    /// Returns whether it comes within the time of a frame.
-    const fn is_due_soon(self) -> bool {
-        (self.0 >> 32) as u32 != TIMER
     }
 
     pub const fn kind(self) -> EventKind {
@@ -52,39 +44,36 @@ impl Event {
     }
 }
 
-/// The events to come: the ends of frames and the responses, which are few and due soon, in a short
-/// sorted list; the others in a heap with four children per node, half as deep as a binary heap,
-/// with adjacent children.
+/// A heap with four children per node: half as deep as a binary heap, with adjacent children.
+/// Removing the first event leaves the root vacant, because most events schedule the next one: that
+/// takes the root and sifts down, in one pass instead of two.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventQueue {
-    /// Latest first.
-    soon: Vec<Event>,
     heap: Vec<Event>,
+    /// True while the root holds an event already removed.
+    root_vacant: bool,
     handled: u64,
 }
 
 const ARITY: usize = 4;
 
-/// Maximum length of the sorted list: more events go to the heap.
-const MAX_SOON: usize = 16;
-
 impl EventQueue {
     pub fn with_capacity(events: usize) -> Self {
-        Self { soon: Vec::with_capacity(MAX_SOON), heap: Vec::with_capacity(events), handled: 0 }
+        Self { heap: Vec::with_capacity(events), root_vacant: false, handled: 0 }
     }
 
     #[inline]
     pub fn peek(&self) -> Option<Event> {
-        match (self.soon.last(), self.heap.first()) {
-            (Some(&one), Some(&other)) => Some(one.min(other)),
-            (one, other) => one.or(other).copied(),
+        match self.root_vacant {
+            false => self.heap.first().copied(),
+            true => self.heap.iter().skip(1).take(ARITY).min().copied(),
         }
     }
 
     pub fn push(&mut self, event: Event) {
-        if event.is_due_soon() && self.soon.len() < MAX_SOON {
-            let place = self.soon.iter().rposition(|other| *other >= event);
-            return self.soon.insert(place.map_or(0, |place| place + 1), event);
+        if self.root_vacant {
+            self.root_vacant = false;
+            return self.sift_down(event);
         }
         let mut hole = self.heap.len();
         self.heap.push(event);
@@ -102,12 +91,13 @@ impl EventQueue {
     /// Removes the events of a station, but not of its frames, without counting them. This takes
     /// long, which suits rare use only.
     pub fn forget_station(&mut self, station: StationId) {
-        let is_kept = |event: &Event| match event.kind() {
+        if self.root_vacant {
+            self.fill_root();
+        }
+        self.heap.retain(|event| match event.kind() {
             EventKind::FrameEnd(_) => true,
             EventKind::ResponseDue(of) | EventKind::StationTimer(of) => of != station,
-        };
-        self.soon.retain(is_kept);
-        self.heap.retain(is_kept);
+        });
         // A sorted list is a heap.
         self.heap.sort_unstable();
     }
@@ -120,16 +110,23 @@ impl EventQueue {
     /// Removes and returns the next event, if it is no later than `until`.
     #[inline]
     pub fn pop_until(&mut self, until: u64) -> Option<Event> {
-        let first = self.peek().filter(|event| event.at() <= until)?;
+        if self.root_vacant {
+            self.fill_root();
+        }
+        let first = self.heap.first().copied().filter(|event| event.at() <= until)?;
+        self.root_vacant = true;
         self.handled += 1;
-        if self.soon.last() == Some(&first) {
-            self.soon.pop();
-        } else if let Some(last) = self.heap.pop()
+        Some(first)
+    }
+
+    /// Fills a root that is still vacant.
+    fn fill_root(&mut self) {
+        self.root_vacant = false;
+        if let Some(last) = self.heap.pop()
             && !self.heap.is_empty()
         {
             self.sift_down(last);
         }
-        Some(first)
     }
 
     /// Puts an event at the root and sifts it down.

@@ -4,13 +4,9 @@ use driftway_base::{Instant, StationId};
 
 use super::access_state::{COMMITTED, NAV_FROM_RTS, NO_BACKOFF, PROMISCUOUS, Phase, RX_FAILED};
 use super::config::{ACK_BYTES, CTS_BYTES, RTS_BYTES, ResponseTimeout};
-use super::frame_log::LoggedFrame;
-use super::frame_number::FrameNumber;
 use super::medium::FrameToSend;
-use super::propagation_delay::propagation_delay_ns;
-use super::reception::{Reception, ReceptionState};
 use super::record::ReceptionOutcome;
-use super::transmission::{FrameKind, TransmissionId};
+use super::transmission::{FrameKind, FrameReceiver, ReceptionState, Transmission, TransmissionId};
 use super::transmit_state::PendingResponse;
 use super::{Dcf, Event, EventKind};
 use crate::{FailReason, MacReport, OutgoingPacket};
@@ -18,14 +14,15 @@ use crate::{FailReason, MacReport, OutgoingPacket};
 impl Dcf {
     /// Accepts a packet at a station that has none.
     pub(super) fn accept_packet(&mut self, now: u64, station: StationId, packet: OutgoingPacket) {
-        self.catch_up(station);
-        self.transmit_states[station].accept(packet, &self.config);
+        let state = &mut self.transmit_states[station];
+        state.accept(packet, &self.config);
         if self.access_states[station].has(NAV_FROM_RTS) {
             self.check_rts_nav(station, now, false);
         }
         let access = &mut self.access_states[station];
         let backing_off =
             access.phase == Phase::PostBackoff && access.backoff_ends_at(&self.timing) > now;
+        access.phase = Phase::Contend;
         if !backing_off {
             // §9.2.5.1: immediately if the medium is idle, else after a backoff.
             let at_once = !self.config.backoff_before_first && !access.is_busy(now, &self.timing);
@@ -37,7 +34,6 @@ impl Dcf {
                 self.transmit_states[station].draw_backoff(&self.config)
             };
         }
-        self.set_phase(station, Phase::Contend);
         self.arm_backoff_timer(station);
     }
 
@@ -48,10 +44,10 @@ impl Dcf {
         access.slots = state.draw_backoff(&self.config);
         access.clear(NO_BACKOFF | COMMITTED);
         if state.packet.is_none() {
-            self.set_phase(station, Phase::PostBackoff);
+            access.phase = Phase::PostBackoff;
             return;
         }
-        self.set_phase(station, Phase::Contend);
+        access.phase = Phase::Contend;
         self.arm_backoff_timer(station);
     }
 
@@ -123,7 +119,7 @@ impl Dcf {
         }
         // §9.2.5.7, §9.2.8: a frame has been detected, and its end decides.
         if self.config.response_timeout == ResponseTimeout::Preamble
-            && access.rx_frame.is_some()
+            && access.rx_transmission.is_some()
             && access.rx_start + self.timing.preamble <= deadline
             && access.rx_end > deadline
         {
@@ -132,7 +128,6 @@ impl Dcf {
             self.arm_timer(station, at);
             return;
         }
-        self.catch_up(station);
         self.attempt_failed(deadline, station, reports);
     }
 
@@ -153,7 +148,7 @@ impl Dcf {
     }
 
     fn send_rts(&mut self, now: u64, station: StationId, to: StationId) {
-        self.set_phase(station, Phase::AwaitCts);
+        self.access_states[station].phase = Phase::AwaitCts;
         let airtime = self.transmit_states[station].airtime;
         let duration = self.duration_field_us(self.timing.nav_around_data + airtime);
         let rts = (FrameKind::Rts, RTS_BYTES, self.timing.rts);
@@ -162,7 +157,7 @@ impl Dcf {
     }
 
     fn send_data(&mut self, now: u64, station: StationId, to: StationId) {
-        self.set_phase(station, Phase::AwaitAck);
+        self.access_states[station].phase = Phase::AwaitAck;
         let duration = self.duration_field_us(self.timing.sifs + self.timing.ack);
         let state = &self.transmit_states[station];
         let frame = FrameToSend {
@@ -179,7 +174,7 @@ impl Dcf {
     }
 
     fn send_broadcast(&mut self, now: u64, station: StationId) {
-        self.set_phase(station, Phase::Broadcast);
+        self.access_states[station].phase = Phase::Broadcast;
         let state = &self.transmit_states[station];
         let frame = FrameToSend {
             kind: FrameKind::Data,
@@ -214,7 +209,6 @@ impl Dcf {
 
     /// Sends the pending response after a SIFS.
     pub(super) fn on_response_due(&mut self, now: u64, station: StationId) {
-        self.catch_up(station);
         let state = &mut self.transmit_states[station];
         let sends = self.access_states[station].tx_end > now;
         match core::mem::replace(&mut state.pending_response, PendingResponse::None) {
@@ -263,150 +257,92 @@ impl Dcf {
         self.send_data(now, station, to);
     }
 
-    /// Completes a frame at the stations at which that matters now.
-    pub(super) fn on_frame_end(
-        &mut self,
-        transmission: TransmissionId,
-        reports: &mut Vec<MacReport>,
-    ) {
-        let on_air = self.transmissions.get(transmission);
-        let (number, record_number) = (on_air.frame, on_air.record_number);
-        let watchers = core::mem::take(&mut on_air.watchers);
-        let Some(&frame) = self.log.get(number) else { return };
-        let mut outcome = if frame.to.is_none() {
+    /// Completes a frame at all stations within decoding range.
+    pub(super) fn on_frame_end(&mut self, number: TransmissionId, reports: &mut Vec<MacReport>) {
+        let transmission = self.transmissions.get(number);
+        let receivers = core::mem::take(&mut transmission.receivers);
+        let transmission = Transmission { receivers, ..*transmission };
+        let mut outcome = if transmission.to.is_none() {
             ReceptionOutcome::Broadcast(0)
         } else {
             ReceptionOutcome::OutOfRange
         };
-        let is_alone = self.log.is_alone(number);
-        for &station in &watchers {
-            if is_alone && frame.to != Some(station) && !self.inboxes.is_attentive(station) {
-                self.report_undisturbed(station, &frame, reports);
-                if let ReceptionOutcome::Broadcast(count) = &mut outcome {
-                    *count += 1;
-                }
-                continue;
-            }
-            let Some(reception) = self.take_reception(station, number) else { continue };
-            let result = self.end_reception(station, &frame, &reception, reports);
+        for receiver in &transmission.receivers {
+            let result = self.end_reception(&transmission, number, receiver, reports);
             match (&mut outcome, result) {
                 (ReceptionOutcome::Broadcast(count), ReceptionOutcome::Received) => *count += 1,
                 (ReceptionOutcome::Broadcast(_), _) => {}
-                (outcome, result) if frame.to == Some(station) => *outcome = result,
+                (outcome, result) if transmission.to == Some(receiver.station) => *outcome = result,
                 _ => {}
             }
         }
-        self.log.end(number);
-        if record_number != 0 {
-            self.recorder.set_reception_outcome(record_number, outcome);
+        if transmission.record_number != 0 {
+            self.recorder.set_reception_outcome(transmission.record_number, outcome);
         }
-        if frame.kind == FrameKind::Data && frame.to.is_none() && !frame.is_cut {
-            self.catch_up(frame.from);
-            self.complete_packet(frame.end, frame.from, reports);
+        if transmission.kind == FrameKind::Data && transmission.to.is_none() && !transmission.is_cut
+        {
+            self.complete_packet(transmission.end, transmission.from, reports);
         }
-        self.transmissions.get(transmission).watchers = watchers;
-        self.transmissions.release(transmission);
+        self.transmissions.get(number).receivers = transmission.receivers;
+        self.transmissions.release(number);
     }
 
     /// Completes a frame at one station.
     fn end_reception(
         &mut self,
-        station: StationId,
-        frame: &LoggedFrame,
-        reception: &Reception,
+        transmission: &Transmission,
+        number: TransmissionId,
+        receiver: &FrameReceiver,
         reports: &mut Vec<MacReport>,
     ) -> ReceptionOutcome {
-        if let Some(lost) = self.finish_receiving(station, frame, reception) {
-            return lost;
+        let station = receiver.station;
+        let counters = &mut self.transmit_states[station].counters;
+        match receiver.state {
+            ReceptionState::Decodable => {}
+            ReceptionState::Collided => {
+                counters.collisions += u64::from(transmission.is_for(station));
+                return ReceptionOutcome::Collided;
+            }
+            ReceptionState::Transmitting => {
+                counters.missed_while_transmitting += u64::from(transmission.is_for(station));
+                return ReceptionOutcome::Transmitting;
+            }
+            ReceptionState::Disabled => return ReceptionOutcome::OutOfRange,
         }
-        let at = frame.end + u64::from(reception.delay);
-        if frame.to == Some(station) {
-            return self.on_addressed_frame(at, station, frame, reports);
+        let at = transmission.end + u64::from(receiver.delay);
+        let access = &mut self.access_states[station];
+        if access.rx_transmission == Some(number) {
+            access.rx_transmission = None;
+        }
+        if (self.has_frame_errors || transmission.is_cut)
+            && self.draw_error(at, station, transmission)
+        {
+            return ReceptionOutcome::Damaged;
+        }
+        if transmission.to == Some(station) {
+            return self.on_addressed_frame(at, station, transmission, reports);
         }
         if self.config.response_timeout == ResponseTimeout::Preamble
             && matches!(self.access_states[station].phase, Phase::AwaitCts | Phase::AwaitAck)
         {
             self.attempt_failed(at, station, reports);
         }
-        if frame.to.is_some() {
-            self.update_nav(at, station, frame);
+        if transmission.to.is_some() {
+            self.update_nav(at, station, transmission);
         }
-        if frame.kind == FrameKind::Data {
-            self.report_data(at, station, frame, reports);
+        if transmission.kind == FrameKind::Data {
+            self.report_data(at, station, transmission, reports);
         }
         ReceptionOutcome::Received
     }
 
-    /// Reports the packet of a frame that was alone on the air at a station that can decode it and
-    /// is not attentive: the frame stays in the station's inbox.
-    fn report_undisturbed(
-        &mut self,
-        station: StationId,
-        frame: &LoggedFrame,
-        reports: &mut Vec<MacReport>,
-    ) {
-        if frame.kind != FrameKind::Data {
-            return;
-        }
-        let square = self.positions.distance_squared_at(station, frame.start, frame.place);
-        let delay = propagation_delay_ns(square, self.nanos_per_metre);
-        self.report_data(frame.end + delay, station, frame, reports);
-    }
-
-    /// Completes a frame at a station that is not attentive.
-    pub(super) fn pass_by(
-        &mut self,
-        station: StationId,
-        frame: &LoggedFrame,
-        reception: &Reception,
-    ) {
-        debug_assert!(frame.to != Some(station), "handled when it ended");
-        if self.finish_receiving(station, frame, reception).is_none() && frame.to.is_some() {
-            self.update_nav(frame.end + u64::from(reception.delay), station, frame);
-        }
-    }
-
-    /// Takes a frame that ends out of the receiver; returns the outcome if it was lost.
-    fn finish_receiving(
-        &mut self,
-        station: StationId,
-        frame: &LoggedFrame,
-        reception: &Reception,
-    ) -> Option<ReceptionOutcome> {
-        let counters = &mut self.transmit_states[station].counters;
-        match reception.state {
-            ReceptionState::Decodable => {}
-            ReceptionState::Collided => {
-                counters.collisions += u64::from(frame.is_for(station));
-                return Some(ReceptionOutcome::Collided);
-            }
-            ReceptionState::Transmitting => {
-                counters.missed_while_transmitting += u64::from(frame.is_for(station));
-                return Some(ReceptionOutcome::Transmitting);
-            }
-            ReceptionState::Disabled => return Some(ReceptionOutcome::OutOfRange),
-        }
-        self.release_receiver(station, reception.frame);
-        let at = frame.end + u64::from(reception.delay);
-        ((self.has_frame_errors || frame.is_cut) && self.draw_error(at, station, frame))
-            .then_some(ReceptionOutcome::Damaged)
-    }
-
-    /// Frees a station's receiver from a frame, if it has it.
-    pub(super) fn release_receiver(&mut self, station: StationId, frame: FrameNumber) {
-        let access = &mut self.access_states[station];
-        if access.rx_frame == Some(frame) {
-            access.rx_frame = None;
-        }
-    }
-
     /// Draws whether a frame has an error at a station, and counts it; one that is cut has.
-    fn draw_error(&mut self, at: u64, station: StationId, frame: &LoggedFrame) -> bool {
+    fn draw_error(&mut self, at: u64, station: StationId, transmission: &Transmission) -> bool {
         let state = &mut self.transmit_states[station];
-        if !frame.is_cut && !state.error_stream.bernoulli(self.config.frame_error) {
+        if !transmission.is_cut && !state.error_stream.bernoulli(self.config.frame_error) {
             return false;
         }
-        state.counters.errors += u64::from(frame.is_for(station));
+        state.counters.errors += u64::from(transmission.is_for(station));
         // Another frame may have arrived within the last microsecond.
         let access = &mut self.access_states[station];
         if access.rx_end == at {
@@ -417,13 +353,13 @@ impl Dcf {
 
     /// Sets the NAV from the duration field of a frame for another station (§9.2.5.4).
     #[inline]
-    fn update_nav(&mut self, at: u64, station: StationId, frame: &LoggedFrame) {
+    fn update_nav(&mut self, at: u64, station: StationId, transmission: &Transmission) {
         let access = &mut self.access_states[station];
-        let until = at + u64::from(frame.duration) * 1_000;
+        let until = at + u64::from(transmission.duration) * 1_000;
         if until <= access.nav {
             return;
         }
-        if frame.kind == FrameKind::Rts && self.config.rts_nav_ends {
+        if transmission.kind == FrameKind::Rts && self.config.rts_nav_ends {
             let state = &mut self.transmit_states[station];
             state.nav_before_rts = access.nav;
             state.rts_nav_deadline = at + self.timing.rts_nav_timeout;
@@ -457,12 +393,12 @@ impl Dcf {
         &mut self,
         at: u64,
         station: StationId,
-        frame: &LoggedFrame,
+        transmission: &Transmission,
         reports: &mut Vec<MacReport>,
     ) {
-        let Some(packet) = self.packet_of_frame(frame) else { return };
-        let (from, id, at) = (frame.from, packet.id, Instant::from_nanos(at));
-        match frame.to {
+        let Some(packet) = self.packet_of_frame(transmission) else { return };
+        let (from, id, at) = (transmission.from, packet.id, Instant::from_nanos(at));
+        match transmission.to {
             None => reports.push(MacReport::Received { station, from, id, broadcast: true, at }),
             Some(to) if self.access_states[station].has(PROMISCUOUS) => {
                 reports.push(MacReport::Overheard { station, from, to, id, at });
@@ -476,7 +412,7 @@ impl Dcf {
         &mut self,
         at: u64,
         station: StationId,
-        frame: &LoggedFrame,
+        transmission: &Transmission,
         reports: &mut Vec<MacReport>,
     ) -> ReceptionOutcome {
         if self.transmit_states[station].pending_response != PendingResponse::None {
@@ -485,13 +421,13 @@ impl Dcf {
             return ReceptionOutcome::Transmitting;
         }
         let phase = self.access_states[station].phase;
-        match (frame.kind, phase) {
+        match (transmission.kind, phase) {
             (FrameKind::Cts, Phase::AwaitCts) => {
                 let state = &mut self.transmit_states[station];
                 if self.config.cts_resets_short_count {
                     state.short_retries = 0;
                 }
-                self.set_phase(station, Phase::CtsReceived);
+                self.access_states[station].phase = Phase::CtsReceived;
                 self.schedule_response(at, station, PendingResponse::Data);
                 return ReceptionOutcome::Received;
             }
@@ -514,15 +450,20 @@ impl Dcf {
             }
             (FrameKind::Rts | FrameKind::Data, _) => {}
         }
-        if frame.kind == FrameKind::Rts {
-            self.on_rts(at, station, frame)
+        if transmission.kind == FrameKind::Rts {
+            self.on_rts(at, station, transmission)
         } else {
-            self.on_data(at, station, frame, reports)
+            self.on_data(at, station, transmission, reports)
         }
     }
 
     /// Handles an RTS for this station.
-    fn on_rts(&mut self, at: u64, station: StationId, frame: &LoggedFrame) -> ReceptionOutcome {
+    fn on_rts(
+        &mut self,
+        at: u64,
+        station: StationId,
+        transmission: &Transmission,
+    ) -> ReceptionOutcome {
         let access = &self.access_states[station];
         let state = &mut self.transmit_states[station];
         let refuses = if self.config.cts_needs_idle {
@@ -535,10 +476,14 @@ impl Dcf {
             state.counters.cts_refused += 1;
             return ReceptionOutcome::Refused;
         }
-        let left =
-            (u64::from(frame.duration) * 1_000).saturating_sub(self.timing.sifs + self.timing.cts);
+        let left = (u64::from(transmission.duration) * 1_000)
+            .saturating_sub(self.timing.sifs + self.timing.cts);
         let duration = self.duration_field_us(left);
-        self.schedule_response(at, station, PendingResponse::Cts { to: frame.from, duration });
+        self.schedule_response(
+            at,
+            station,
+            PendingResponse::Cts { to: transmission.from, duration },
+        );
         ReceptionOutcome::Received
     }
 
@@ -548,16 +493,16 @@ impl Dcf {
         &mut self,
         at: u64,
         station: StationId,
-        frame: &LoggedFrame,
+        transmission: &Transmission,
         reports: &mut Vec<MacReport>,
     ) -> ReceptionOutcome {
-        let from = frame.from;
+        let from = transmission.from;
         if self.config.cts_holds_backoff {
             let access = &mut self.access_states[station];
             access.busy_until = access.busy_until.min(at);
         }
         self.schedule_response(at, station, PendingResponse::Ack { to: from });
-        let Some(packet) = self.packet_of_frame(frame) else {
+        let Some(packet) = self.packet_of_frame(transmission) else {
             return ReceptionOutcome::Received;
         };
         if core::mem::replace(&mut self.transmit_states[from].is_received, true) {
@@ -570,9 +515,9 @@ impl Dcf {
     }
 
     /// Returns the packet that a frame carries, if its sender still has it.
-    fn packet_of_frame(&self, frame: &LoggedFrame) -> Option<OutgoingPacket> {
-        let sender = &self.transmit_states[frame.from];
-        sender.packet.filter(|_| sender.sequence == frame.sequence)
+    fn packet_of_frame(&self, transmission: &Transmission) -> Option<OutgoingPacket> {
+        let sender = &self.transmit_states[transmission.from];
+        sender.packet.filter(|_| sender.sequence == transmission.sequence)
     }
 
     /// Schedules a response a SIFS after `at`.
@@ -632,7 +577,7 @@ impl Dcf {
         if self.config.backoff_after_giving_up {
             self.start_backoff(station);
         } else {
-            self.set_phase(station, Phase::Idle);
+            access.phase = Phase::Idle;
         }
         reports.push(MacReport::Failed { station, id, to, reason, at: Instant::from_nanos(at) });
     }

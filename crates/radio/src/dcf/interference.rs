@@ -6,7 +6,7 @@
 use driftway_base::StationId;
 use typed_index_collections::TiVec;
 
-use super::frame_number::FrameNumber;
+use super::transmission::TransmissionId;
 
 /// A signal at a station.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ struct Signal {
     until: u64,
     /// (W)
     power: f64,
-    frame: FrameNumber,
+    transmission: TransmissionId,
 }
 
 /// Signals at each station, in order of transmission.
@@ -46,17 +46,23 @@ impl Interference {
         station: StationId,
         (at, until): (u64, u64),
         power: f64,
-        frame: FrameNumber,
+        transmission: TransmissionId,
     ) {
         let signals = &mut self.stations[station];
         signals.retain(|signal| signal.until > now);
-        signals.push(Signal { at, until, power, frame });
+        signals.push(Signal { at, until, power, transmission });
     }
 
-    /// Returns the power (W) at a station besides one frame.
-    pub fn power_excluding(&self, station: StationId, at: u64, frame: FrameNumber) -> f64 {
-        let disturbs =
-            |signal: &&Signal| signal.frame != frame && signal.at <= at && at < signal.until;
+    /// Returns the power (W) at a station besides one transmission.
+    pub fn power_excluding(
+        &self,
+        station: StationId,
+        at: u64,
+        transmission: TransmissionId,
+    ) -> f64 {
+        let disturbs = |signal: &&Signal| {
+            signal.transmission != transmission && signal.at <= at && at < signal.until
+        };
         self.stations[station].iter().filter(disturbs).map(|signal| signal.power).sum()
     }
 }

@@ -1,26 +1,21 @@
 //! Transmission of a frame, and its effect on all stations in range.
 //!
-//! A frame that begins is logged, and its number added to the inboxes of the stations around. What
-//! it does at a station is computed when the station's state matters
-//! ([`catch_up`](super::catch_up)), as of the start of the frame. Later changes at a station that
-//! the frame reaches (up to 2 µs later over 550 m) are stored with their instants, and the station's
-//! own actions are compared with these.
+//! All is computed at the start of the frame. Later changes at a station that the frame reaches (up
+//! to 2 µs later over 550 m) are stored with their instants, and the station's own actions are
+//! compared with these.
 
 use driftway_base::{Duration, Instant, Rate, StationId};
 
 use super::Dcf;
 use super::access_state::{
-    AccessState, COMMITTED, DISABLED, NAV_FROM_RTS, NO_BACKOFF, PROMISCUOUS, Phase, RX_FAILED,
-    Suspension,
+    AccessState, COMMITTED, DISABLED, NAV_FROM_RTS, NO_BACKOFF, Phase, RX_FAILED, Suspension,
 };
 use super::config::CaptureModel;
 use super::event_queue::{Event, EventKind};
-use super::frame_log::{LoggedFrame, ON_AIR};
-use super::frame_number::FrameNumber;
 use super::propagation_delay::propagation_delay_ns;
-use super::reception::{Arrival, ReceptionState};
 use super::record::{FrameRecord, ReceptionOutcome};
-use super::transmission::FrameKind;
+use super::transmission::{FrameKind, FrameReceiver, ReceptionState, TransmissionId};
+use crate::StationInRange;
 
 /// A frame to transmit.
 #[derive(Clone, Copy, Debug)]
@@ -36,135 +31,103 @@ pub(super) struct FrameToSend {
     pub duration: u32,
 }
 
+/// Arrival of a frame at a station.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    at: u64,
+    until: u64,
+    signal: f32,
+    transmission: TransmissionId,
+    /// True if it can be decoded.
+    is_decodable: bool,
+}
+
 impl Dcf {
-    /// Transmits a frame; returns the end of its transmission. The station has caught up.
+    /// Transmits a frame; returns the end of its transmission.
     pub(super) fn transmit(&mut self, now: u64, frame: FrameToSend) -> u64 {
         let end = now + frame.airtime;
         self.begin_transmitting(now, end, frame.from);
-        let transmission = self.transmissions.allocate();
-        let number = self.log.next_number();
-        if number == FrameNumber::FIRST {
-            // Numbers start again: none may be left from before.
-            self.access_states.keys().for_each(|station| self.catch_up(station));
-        }
-        let logged = LoggedFrame {
-            start: now,
-            end,
-            effect_end: 0,
-            began: 0,
-            ended: ON_AIR,
-            place: self.positions.position(frame.from, Instant::from_nanos(now)),
-            from: frame.from,
-            to: frame.to,
-            duration: frame.duration,
-            transmission,
-            sequence: self.transmit_states[frame.from].sequence,
-            kind: frame.kind,
-            is_cut: false,
-        };
-        self.log.push(logged);
-        self.positions.keep_from(self.log.oldest_start().unwrap_or(now));
-        self.transmissions.get(transmission).frame = number;
+        let number = self.transmissions.allocate();
+        let mut in_range = core::mem::take(&mut self.in_range);
+        in_range.clear();
+        self.positions.stations_in_range(Instant::from_nanos(now), frame.from, &mut in_range);
         let furthest = if self.has_shadowing {
-            self.propagate_shadowed(number, &logged)
+            self.propagate::<true>(now, end, frame.from, number, &in_range)
         } else {
-            self.propagate(number, &logged)
+            self.propagate::<false>(now, end, frame.from, number, &in_range)
         };
-        if let Some(to) = frame.to {
-            self.transmissions.get(transmission).add_watcher(to);
-        }
+        self.in_range = in_range;
         let entry = if self.recorder.is_enabled() { self.record_frame(now, frame) } else { 0 };
-        self.transmissions.get(transmission).record_number = entry;
-        self.event_queue.push(Event::new(end + furthest, EventKind::FrameEnd(transmission)));
+        let sequence = self.transmit_states[frame.from].sequence;
+        let transmission = self.transmissions.get(number);
+        (transmission.sequence, transmission.is_cut) = (sequence, false);
+        (transmission.kind, transmission.from, transmission.to) =
+            (frame.kind, frame.from, frame.to);
+        (transmission.end, transmission.duration, transmission.record_number) =
+            (end, frame.duration, entry);
+        self.event_queue.push(Event::new(end + furthest, EventKind::FrameEnd(number)));
         self.frames_sent += 1;
         self.count_frame(frame);
         end
     }
 
-    /// Lets the stations around know of a frame; returns the propagation delay to the most distant
-    /// one that can decode it.
-    fn propagate(&mut self, number: FrameNumber, frame: &LoggedFrame) -> u64 {
-        let around = self.positions.surroundings(Instant::from_nanos(frame.start), frame.from);
-        let (mut count, mut furthest) = (0, 0.0);
-        for &station in around.near {
-            let square = around.distance_squared(station);
-            let is_decodable = square <= self.receive_squared;
-            // Each is written and then counted or not.
-            if let Some(place) = self.decoders.get_mut(count) {
-                *place = station;
+    /// Propagates a frame to all stations in range; returns the propagation delay to the most
+    /// distant one that can decode it. Most stations are idle, count no slots and are otherwise
+    /// unaffected: for these the code below has no data-dependent branches.
+    fn propagate<const SHADOWED: bool>(
+        &mut self,
+        now: u64,
+        end: u64,
+        from: StationId,
+        transmission: TransmissionId,
+        in_range: &[StationInRange],
+    ) -> u64 {
+        let mut scratch = core::mem::take(&mut self.new_receivers);
+        let mut delays = core::mem::take(&mut self.delays);
+        delays.clear();
+        // Computed separately, so that successive square roots do not wait for the stations'
+        // processing.
+        let nanos_per_metre = self.nanos_per_metre;
+        delays.extend(
+            in_range.iter().map(|to| propagation_delay_ns(to.distance_squared, nanos_per_metre)),
+        );
+        let (mut count, mut furthest) = (0, 0);
+        let summed = self.interference.is_enabled();
+        let at = Instant::from_nanos(now);
+        let moved = if SHADOWED { self.positions.distance_moved(from, at) } else { 0.0 };
+        for (receiver, &delay) in in_range.iter().zip(&delays) {
+            let square = receiver.distance_squared;
+            let (signal, is_decodable) = if SHADOWED {
+                let moved = moved + self.positions.distance_moved(receiver.station, at);
+                let power =
+                    self.propagation.power_after_moving(from, receiver.station, square, moved);
+                if power < self.propagation.sense_power() {
+                    continue;
+                }
+                (power as f32, power >= self.propagation.receive_power())
+            } else {
+                (square as f32, square <= self.receive_squared)
+            };
+            let new =
+                Arrival { at: now + delay, until: end + delay, signal, transmission, is_decodable };
+            let state = self.receive(receiver.station, new, summed);
+            // Each receiver is written and then counted or not.
+            if let Some(place) = scratch.get_mut(count) {
+                *place = FrameReceiver { station: receiver.station, delay: delay as u32, state };
             }
             count += usize::from(is_decodable);
-            furthest = if is_decodable && square > furthest { square } else { furthest };
-        }
-        let mut attentive = core::mem::take(&mut self.attentive);
-        self.inboxes.add_to_all(around.audible, number, &mut attentive);
-        // Those that report it; a broadcast is reported by all.
-        if frame.to.is_none() || frame.kind == FrameKind::Data && self.has_promiscuous {
-            let watchers = &mut self.transmissions.get(frame.transmission).watchers;
-            let access = &self.access_states;
-            watchers.extend(
-                self.decoders[..count]
-                    .iter()
-                    .filter(|to| frame.to.is_none() || access[**to].has(PROMISCUOUS)),
-            );
-        }
-        for station in attentive.drain(..) {
-            self.follow(station, number, frame);
-        }
-        self.attentive = attentive;
-        propagation_delay_ns(furthest, self.nanos_per_metre)
-    }
-
-    /// Begins a frame at a station that is attentive, or whose inbox is full.
-    fn follow(&mut self, station: StationId, number: FrameNumber, frame: &LoggedFrame) {
-        if !self.inboxes.is_attentive(station) {
-            self.make_room(station);
-            self.inboxes.add(station, number);
-            return;
-        }
-        if let Some(new) = self.arrival_at(station, number, frame) {
-            self.begin_reception(station, new, frame);
-        }
-    }
-
-    /// The same as [`propagate`](Self::propagate) with shadowing: all stations are attentive, as
-    /// power depends on the order in which it is asked for.
-    fn propagate_shadowed(&mut self, number: FrameNumber, frame: &LoggedFrame) -> u64 {
-        let mut in_range = core::mem::take(&mut self.in_range);
-        in_range.clear();
-        let at = Instant::from_nanos(frame.start);
-        self.positions.stations_in_range(at, frame.from, &mut in_range);
-        let own_moved = self.positions.distance_moved(frame.from, at);
-        let mut furthest = 0;
-        for receiver in &in_range {
-            let (to, square) = (receiver.station, receiver.distance_squared);
-            let moved = own_moved + self.positions.distance_moved(to, at);
-            let power = self.propagation.power_after_moving(frame.from, to, square, moved);
-            if power < self.propagation.sense_power() {
-                continue;
-            }
-            let delay = propagation_delay_ns(square, self.nanos_per_metre);
-            let is_decodable = power >= self.propagation.receive_power();
             furthest = furthest.max(if is_decodable { delay } else { 0 });
-            let (at, until) = (frame.start + delay, frame.end + delay);
-            let new = Arrival { at, until, signal: power as f32, frame: number, is_decodable };
-            self.begin_reception(to, new, frame);
         }
-        self.in_range = in_range;
+        self.transmissions.get(transmission).receivers.extend_from_slice(&scratch[..count]);
+        (self.new_receivers, self.delays) = (scratch, delays);
         furthest
     }
 
-    /// Receives a frame at a station, which was sent at `sent`; returns the state of the frame
-    /// there.
-    #[inline]
-    pub(super) fn receive(
-        &mut self,
-        station: StationId,
-        new: Arrival,
-        sent: u64,
-    ) -> ReceptionState {
+    /// Receives a frame at a station; returns the state of the frame there.
+    #[inline(always)]
+    fn receive(&mut self, station: StationId, new: Arrival, summed: bool) -> ReceptionState {
         let access = &mut self.access_states[station];
-        if !self.interference.is_enabled()
+        if !summed
             && access.rx_end <= new.at
             && access.is_unaffected_by_arrival(new.at, &self.timing)
         {
@@ -176,7 +139,7 @@ impl Dcf {
             );
         }
         let was_bad = access.has(RX_FAILED);
-        let state = self.on_arrival(station, new, sent);
+        let state = self.on_arrival(station, new);
         if was_bad {
             self.recheck_eifs(station);
         }
@@ -199,11 +162,15 @@ impl Dcf {
         }
         let access = &mut self.access_states[station];
         if access.rx_end > now {
-            let frame = access.rx_frame.take();
+            let transmission = access.rx_transmission.take();
             let sensed = self.config.eifs_when_only_sensed && access.rx_end > end;
             access.set_to(RX_FAILED, sensed);
-            if let Some(frame) = frame {
-                self.set_reception(frame, station, ReceptionState::Transmitting);
+            if let Some(transmission) = transmission {
+                self.transmissions.set_reception(
+                    transmission,
+                    station,
+                    ReceptionState::Transmitting,
+                );
             }
         }
         let access = &mut self.access_states[station];
@@ -225,9 +192,9 @@ impl Dcf {
 
     /// Processes the arrival of a frame at a station that it may affect; returns the state of the
     /// frame there.
-    fn on_arrival(&mut self, station: StationId, mut new: Arrival, sent: u64) -> ReceptionState {
+    fn on_arrival(&mut self, station: StationId, mut new: Arrival) -> ReceptionState {
         if self.access_states[station].has(DISABLED) {
-            self.follow_while_disabled(station, new, sent);
+            self.follow_while_disabled(station, new);
             return ReceptionState::Disabled;
         }
         if self.access_states[station].has(NAV_FROM_RTS) {
@@ -239,10 +206,11 @@ impl Dcf {
         let mut drowned = false;
         if self.interference.is_enabled() {
             let power = self.power_of_signal(new.signal);
-            self.interference.add(sent, station, (new.at, new.until), power, new.frame);
+            self.interference.add(self.now, station, (new.at, new.until), power, new.transmission);
             // A frame that outlasts a stronger one no longer occupies the receiver, but still
             // interferes.
-            drowned = new.is_decodable && !self.exceeds_sinr(station, new.at, power, new.frame);
+            drowned =
+                new.is_decodable && !self.exceeds_sinr(station, new.at, power, new.transmission);
         }
         let access = &mut self.access_states[station];
         if access.rx_end > new.at {
@@ -265,10 +233,10 @@ impl Dcf {
     /// Notes a frame at a disabled station, which will sense what is left of it when enabled.
     #[cold]
     #[inline(never)]
-    fn follow_while_disabled(&mut self, station: StationId, new: Arrival, sent: u64) {
+    fn follow_while_disabled(&mut self, station: StationId, new: Arrival) {
         let power = self.power_of_signal(new.signal);
         if self.interference.is_enabled() {
-            self.interference.add(sent, station, (new.at, new.until), power, new.frame);
+            self.interference.add(self.now, station, (new.at, new.until), power, new.transmission);
         }
         let is_stronger = power > self.power_of_signal(self.access_states[station].rx_signal);
         let access = &mut self.access_states[station];
@@ -282,8 +250,14 @@ impl Dcf {
 
     /// Returns whether the ratio of this power to all other signals together is at least the
     /// capture ratio.
-    fn exceeds_sinr(&self, station: StationId, at: u64, power: f64, frame: FrameNumber) -> bool {
-        let others = self.interference.power_excluding(station, at, frame);
+    fn exceeds_sinr(
+        &self,
+        station: StationId,
+        at: u64,
+        power: f64,
+        transmission: TransmissionId,
+    ) -> bool {
+        let others = self.interference.power_excluding(station, at, transmission);
         others == 0.0 || power >= self.propagation.capture_ratio() * others
     }
 
@@ -295,7 +269,6 @@ impl Dcf {
         }
         match access.suspend_backoff(at, &self.timing) {
             Suspension::Suspended => {}
-            Suspension::Ended => self.update_attention(station),
             Suspension::NeedsBackoff => {
                 access.clear(NO_BACKOFF);
                 access.slots = self.transmit_states[station].draw_backoff(&self.config);
@@ -316,7 +289,8 @@ impl Dcf {
         let (old_power, new_power) =
             (self.power_of_signal(access.rx_signal), self.power_of_signal(new.signal));
         let ratio = self.propagation.capture_ratio();
-        let can_turn = access.rx_frame.is_none() || new.at < access.rx_start + self.timing.preamble;
+        let can_turn =
+            access.rx_transmission.is_none() || new.at < access.rx_start + self.timing.preamble;
         let (old_wins, new_wins) = match self.config.capture {
             CaptureModel::First => {
                 let old_first = access.rx_start <= new.at;
@@ -330,11 +304,11 @@ impl Dcf {
             }
             CaptureModel::Sinr => {
                 let at = new.at.max(access.rx_start);
-                let old_wins = match access.rx_frame {
+                let old_wins = match access.rx_transmission {
                     None => old_power >= ratio * new_power,
-                    Some(frame) => self.exceeds_sinr(station, at, old_power, frame),
+                    Some(transmission) => self.exceeds_sinr(station, at, old_power, transmission),
                 };
-                (old_wins, can_turn && self.exceeds_sinr(station, at, new_power, new.frame))
+                (old_wins, can_turn && self.exceeds_sinr(station, at, new_power, new.transmission))
             }
         };
         let sensed = self.config.eifs_when_only_sensed;
@@ -342,8 +316,8 @@ impl Dcf {
             self.defer_for_weak_frame(station, new.at, new.until);
             return ReceptionState::Collided;
         }
-        if let Some(frame) = access.rx_frame {
-            self.set_reception(frame, station, ReceptionState::Collided);
+        if let Some(transmission) = access.rx_transmission {
+            self.transmissions.set_reception(transmission, station, ReceptionState::Collided);
         }
         if new_wins {
             self.defer_for_weak_frame(station, access.rx_start, access.rx_end);
@@ -354,9 +328,9 @@ impl Dcf {
         // An EIFS follows if the start of a frame was detected that will not be received
         // (§9.2.3.4).
         let announced =
-            access.rx_frame.is_some() || access.has(RX_FAILED) || new.is_decodable || sensed;
+            access.rx_transmission.is_some() || access.has(RX_FAILED) || new.is_decodable || sensed;
         let access = &mut self.access_states[station];
-        access.rx_frame = None;
+        access.rx_transmission = None;
         merge_signals(access, new, self.config.capture, new_power > old_power);
         access.set_to(RX_FAILED, announced && access.rx_end > access.tx_end);
         ReceptionState::Collided
@@ -432,7 +406,7 @@ fn occupy_receiver(
     access.rx_signal = new.signal;
     let good = new.is_decodable & (access.tx_end <= new.at);
     let bad = !good & eifs_when_only_sensed & (new.until > access.tx_end);
-    access.rx_frame = good.then_some(new.frame);
+    access.rx_transmission = good.then_some(new.transmission);
     access.set_to(RX_FAILED, bad);
     if good { ReceptionState::Decodable } else { ReceptionState::Transmitting }
 }

@@ -1,9 +1,9 @@
 //! The IEEE 802.11 distributed coordination function (DCF), and the medium shared by its stations.
 //!
 //! All stations are in one object with one event queue, and a frame costs two events: at its start
-//! the stations around get to know of it; when its end has reached the most distant station that can
-//! decode it, reception is completed at each station at which that matters now. The other stations
-//! catch up when they act. Responses are further frame starts.
+//! the times of its arrival and end are computed for all stations in range; when its end has
+//! reached the most distant station that can decode it, reception is completed at each station that
+//! can. Responses are further frame starts.
 //!
 //! # Not modelled
 //! - Interference power is summed only with [`CaptureModel::Sinr`], and then only for reception,
@@ -23,19 +23,14 @@
 //! - No fragmentation, PCF, beacons, power saving or rate adaptation.
 
 mod access_state;
-mod catch_up;
 mod config;
 mod counters;
 mod enabled;
 mod event_queue;
 mod exchange;
-mod frame_log;
-mod frame_number;
-mod inbox;
 mod interference;
 mod medium;
 mod propagation_delay;
-mod reception;
 mod record;
 mod transmission;
 mod transmit_state;
@@ -49,29 +44,22 @@ use config::Timing;
 pub use config::{CaptureModel, DcfConfig, ResponseTimeout};
 pub use counters::Counters;
 pub(crate) use event_queue::{Event, EventKind, EventQueue};
-use frame_log::{FrameLog, Spans};
-use inbox::Inboxes;
 use interference::Interference;
 use propagation_delay::propagation_delay_ns;
-use reception::Reception;
 pub(crate) use record::FrameRecorder;
 pub use record::{FrameRecord, ReceptionOutcome};
 pub use transmission::FrameKind;
 pub(crate) use transmission::TransmissionId;
-use transmission::Transmissions;
+use transmission::{FrameReceiver, Transmissions};
 use transmit_state::TransmitState;
-
-/// Receptions for which each station has room initially.
-const RESERVED_RECEPTIONS: usize = 8;
 
 /// The stations of a network and their shared medium.
 ///
 /// *Look:* [`can_accept`](Self::can_accept), [`next_timeout`](Self::next_timeout),
 /// [`counters`](Self::counters). *Commands:* [`send`](Self::send),
 /// [`set_promiscuous`](Self::set_promiscuous), [`set_enabled`](Self::set_enabled),
-/// [`set_recording`](Self::set_recording), [`make_all_attentive`](Self::make_all_attentive).
-/// *Events:* [`run`](Self::run). Time never goes back: after `run` has returned an instant, the next
-/// `send` or `run` is for that instant or a later one.
+/// [`set_recording`](Self::set_recording). *Events:* [`run`](Self::run). Time never goes back: after `run` has returned an instant, the next `send`
+/// or `run` is for that instant or a later one.
 #[derive(Clone, Debug)]
 pub struct Dcf {
     config: DcfConfig,
@@ -88,24 +76,16 @@ pub struct Dcf {
     max_propagation_delay: u64,
     /// True if frames have errors.
     has_frame_errors: bool,
-    /// True if some station is or was in promiscuous mode.
-    has_promiscuous: bool,
-    /// True if every station is attentive all the time.
-    all_attentive: bool,
     access_states: TiVec<StationId, AccessState>,
     transmit_states: TiVec<StationId, TransmitState>,
     transmissions: Transmissions,
-    log: FrameLog,
-    inboxes: Inboxes,
-    /// Frames that each station can decode and whose ends it has not handled.
-    receptions: TiVec<StationId, Vec<Reception>>,
     interference: Interference,
     event_queue: EventQueue,
-    /// Buffers for the frame being transmitted: stations in range, those that can decode it, and
-    /// those that follow it.
     in_range: Vec<StationInRange>,
-    decoders: Box<[StationId]>,
-    attentive: Vec<StationId>,
+    /// Propagation delay to each of them (ns), for the frame being transmitted.
+    delays: Vec<u64>,
+    /// Buffer of the receivers of the frame being transmitted.
+    new_receivers: Box<[FrameReceiver]>,
     recorder: FrameRecorder,
     /// Number of frames transmitted so far.
     frames_sent: u64,
@@ -116,7 +96,7 @@ impl Dcf {
     /// Creates the stations, at these positions.
     pub fn new(
         config: DcfConfig,
-        mut positions: Positions,
+        positions: Positions,
         propagation: Propagation,
         seed: u64,
     ) -> Self {
@@ -126,51 +106,30 @@ impl Dcf {
         let nanos_per_metre = 1e9 / propagation.light_speed();
         let summed = config.capture == CaptureModel::Sinr;
         let furthest = if has_shadowing { propagation.reach() } else { range };
-        let has_frame_errors = config.frame_error != driftway_base::Probability::NEVER;
-        let timing = Timing::new(&config);
-        let audible = propagation_delay_ns(positions.reach_squared(), nanos_per_metre) + 1;
-        positions.set_inner_range(range);
-        positions.keep_from(0);
-        let mut dcf = Self {
-            log: FrameLog::new(Spans::new(&timing, audible)),
-            timing,
+        Self {
+            timing: Timing::new(&config),
             has_shadowing,
             receive_squared: range * range,
             nanos_per_metre,
             max_propagation_delay: propagation_delay_ns(furthest * furthest, nanos_per_metre) + 1,
-            has_frame_errors,
-            has_promiscuous: false,
-            all_attentive: false,
+            has_frame_errors: config.frame_error != driftway_base::Probability::NEVER,
             access_states: ti_vec![AccessState::NEW; stations],
             transmit_states: (0..stations)
                 .map(|station| TransmitState::new(&config, seed, station.into()))
                 .collect(),
             transmissions: Transmissions::new(stations),
-            inboxes: Inboxes::new(stations),
-            receptions: (0..stations).map(|_| Vec::with_capacity(RESERVED_RECEPTIONS)).collect(),
             interference: Interference::new(if summed { stations } else { 0 }),
             event_queue: EventQueue::with_capacity(2 * stations + 16),
             in_range: Vec::with_capacity(stations),
-            decoders: vec![StationId::new(0); stations].into_boxed_slice(),
-            attentive: Vec::with_capacity(stations),
+            delays: Vec::with_capacity(stations),
+            new_receivers: vec![FrameReceiver::EMPTY; stations].into_boxed_slice(),
             recorder: FrameRecorder::default(),
             frames_sent: 0,
             now: 0,
             config,
             positions,
             propagation,
-        };
-        if has_shadowing || has_frame_errors {
-            dcf.make_all_attentive();
         }
-        dcf
-    }
-
-    /// Makes every station follow each frame as it begins and ends, and not only when that matters.
-    /// What happens is the same, and takes longer; to be called before the first packet.
-    pub fn make_all_attentive(&mut self) {
-        self.all_attentive = true;
-        self.access_states.keys().for_each(|station| self.update_attention(station));
     }
 
     /// Returns whether this station can accept a packet.
@@ -226,9 +185,6 @@ impl Dcf {
     /// Enables or disables promiscuous reception of a station.
     pub fn set_promiscuous(&mut self, station: StationId, on: bool) {
         self.access_states[station].set_to(PROMISCUOUS, on);
-        self.has_promiscuous |= on;
-        self.catch_up(station);
-        self.watch_receptions(station);
     }
 
     /// Returns the counters of a station.

@@ -3,8 +3,6 @@
 use driftway_base::StationId;
 use typed_index_collections::TiVec;
 
-use super::frame_number::FrameNumber;
-
 /// Frame types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
@@ -44,22 +42,54 @@ impl From<TransmissionId> for usize {
     }
 }
 
-/// A frame on the air, besides what the log has of it.
+/// State of a frame at a station within decoding range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReceptionState {
+    Decodable,
+    Collided,
+    /// The station was transmitting itself.
+    Transmitting,
+    /// The station was disabled, at the start of the frame or later.
+    Disabled,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FrameReceiver {
+    pub station: StationId,
+    /// Propagation delay (ns).
+    pub delay: u32,
+    pub state: ReceptionState,
+}
+
+impl FrameReceiver {
+    pub const EMPTY: Self =
+        Self { station: StationId::new(0), delay: 0, state: ReceptionState::Decodable };
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Transmission {
-    pub frame: FrameNumber,
+    pub kind: FrameKind,
+    pub from: StationId,
+    /// `None`: broadcast.
+    pub to: Option<StationId>,
+    /// End of the transmission at the sender (ns).
+    pub end: u64,
+    /// Duration field (µs).
+    pub duration: u32,
+    /// Sequence number of the sender's packet.
+    pub sequence: u16,
     /// Its number in the recorder.
     pub record_number: u64,
-    /// Stations at which its end has to be handled when it comes, in order of their numbers.
-    pub watchers: Vec<StationId>,
+    /// True if its sender was disabled before its end.
+    pub is_cut: bool,
+    /// Stations that can decode it, in order of their numbers.
+    pub receivers: Vec<FrameReceiver>,
 }
 
 impl Transmission {
-    /// Adds a station at which the end has to be handled.
-    pub fn add_watcher(&mut self, station: StationId) {
-        if let Err(place) = self.watchers.binary_search(&station) {
-            self.watchers.insert(place, station);
-        }
+    /// Returns whether it is addressed to this station, alone or as a broadcast.
+    pub fn is_for(&self, station: StationId) -> bool {
+        self.to.is_none_or(|to| to == station)
     }
 }
 
@@ -68,32 +98,38 @@ impl Transmission {
 pub(super) struct Transmissions {
     slots: TiVec<TransmissionId, Transmission>,
     free: Vec<TransmissionId>,
-    /// Capacity of a new list of watchers.
-    capacity: usize,
+    /// Capacity of a new list of receivers.
+    receiver_capacity: usize,
 }
 
-/// Slots and watchers per slot allocated initially (at most one per station): more than a network
+/// Slots and receivers per slot allocated initially (at most one per station): more than a network
 /// of the usual density needs within a few hundred metres.
 const RESERVED_SLOTS: usize = 32;
-const RESERVED_WATCHERS: usize = 64;
+const RESERVED_RECEIVERS: usize = 64;
 
 impl Transmissions {
     pub fn new(stations: usize) -> Self {
-        let capacity = stations.min(RESERVED_WATCHERS);
-        let mut transmissions = Self { slots: TiVec::new(), free: Vec::new(), capacity };
+        let receiver_capacity = stations.min(RESERVED_RECEIVERS);
+        let mut flights = Self { slots: TiVec::new(), free: Vec::new(), receiver_capacity };
         for _ in 0..stations.min(RESERVED_SLOTS) {
-            let slot = transmissions.add();
-            transmissions.free.push(slot);
+            let slot = flights.add();
+            flights.free.push(slot);
         }
-        transmissions
+        flights
     }
 
     fn add(&mut self) -> TransmissionId {
-        let watchers = Vec::with_capacity(self.capacity);
+        let receivers = Vec::with_capacity(self.receiver_capacity);
         self.slots.push_and_get_key(Transmission {
-            frame: FrameNumber::FIRST,
+            kind: FrameKind::Data,
+            from: StationId::new(0),
+            to: None,
+            end: 0,
+            duration: 0,
+            sequence: 0,
             record_number: 0,
-            watchers,
+            is_cut: false,
+            receivers,
         })
     }
 
@@ -103,11 +139,41 @@ impl Transmissions {
     }
 
     pub fn release(&mut self, transmission: TransmissionId) {
-        self.slots[transmission].watchers.clear();
+        self.slots[transmission].receivers.clear();
         self.free.push(transmission);
     }
 
     pub fn get(&mut self, transmission: TransmissionId) -> &mut Transmission {
         &mut self.slots[transmission]
+    }
+
+    /// Cuts the transmissions of a station. Slots that are free are overwritten later.
+    pub fn cut(&mut self, from: StationId) {
+        for transmission in self.slots.iter_mut().filter(|slot| slot.from == from) {
+            transmission.is_cut = true;
+        }
+    }
+
+    /// Lets a station lose all transmissions that it could decode until now.
+    pub fn lose_at(&mut self, station: StationId) {
+        let receivers = self.slots.iter_mut().flat_map(|slot| &mut slot.receivers);
+        for receiver in receivers.filter(|receiver| receiver.station == station) {
+            if receiver.state == ReceptionState::Decodable {
+                receiver.state = ReceptionState::Disabled;
+            }
+        }
+    }
+
+    /// Sets the state of a transmission at a station.
+    pub fn set_reception(
+        &mut self,
+        transmission: TransmissionId,
+        station: StationId,
+        reception: ReceptionState,
+    ) {
+        let receivers = &mut self.slots[transmission].receivers;
+        if let Ok(place) = receivers.binary_search_by_key(&station, |receiver| receiver.station) {
+            receivers[place].state = reception;
+        }
     }
 }

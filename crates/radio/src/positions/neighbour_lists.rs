@@ -1,4 +1,4 @@
-//! Neighbour lists (Verlet lists).
+//! Neighbour lists (Verlet lists), for networks too large to scan every station.
 //!
 //! All positions are recorded in a snapshot from time to time. As long as no station has moved by
 //! more than half a margin since the snapshot, each station within range of another was within
@@ -6,7 +6,7 @@
 //! after a snapshot, from the cells of a grid around the station.
 
 use driftway_base::{Instant, StationId};
-use typed_index_collections::{TiVec, ti_vec};
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 use super::legs::Legs;
 use crate::leg::Leg;
@@ -24,10 +24,6 @@ const ROUNDING_SLACK: f64 = 1e-3;
 pub(super) struct NeighbourLists {
     /// Range plus margin (m), also the minimum size of a cell.
     list_radius: f64,
-    /// The same of the inner range.
-    inner_radius: f64,
-    /// Margin (m).
-    margin: f64,
     /// Displacement that a station may have since the snapshot (m).
     max_displacement: f64,
     /// Upper bound of any station's displacement between the snapshot and `bound_at` (m).
@@ -51,25 +47,50 @@ pub(super) struct NeighbourLists {
     /// Each station's list in `entries`.
     list_spans: TiVec<StationId, ListSpan>,
     entries: Vec<StationId>,
+    /// Copies of the stations' legs.
+    packed_legs: TiVec<StationId, PackedLeg>,
+}
+
+/// A leg in a separate cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct PackedLeg {
+    since: f64,
+    x: f64,
+    y: f64,
+    vx: f64,
+    vy: f64,
+}
+
+impl PackedLeg {
+    #[inline]
+    pub const fn at(&self, now: f64) -> (f64, f64) {
+        let passed = now - self.since;
+        (self.x + self.vx * passed, self.y + self.vy * passed)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct ListSpan {
     generation: u32,
     start: u32,
-    /// End of its list, and start of the list for the inner range.
-    inner: u32,
     end: u32,
 }
 
 impl NeighbourLists {
-    pub fn new(stations: usize, reach: f64) -> Self {
-        let margin = reach * MARGIN;
+    pub fn new(legs: &Legs, reach: f64) -> Self {
+        let stations = legs.x.len();
+        let packed_leg = |station| PackedLeg {
+            since: legs.since[station],
+            x: legs.x[station],
+            y: legs.y[station],
+            vx: legs.vx[station],
+            vy: legs.vy[station],
+        };
         Self {
-            list_radius: reach + margin,
-            inner_radius: 0.0,
-            margin,
-            max_displacement: margin * 0.5 - ROUNDING_SLACK,
+            packed_legs: legs.x.keys().map(packed_leg).collect(),
+            list_radius: reach * (1.0 + MARGIN),
+            max_displacement: reach * MARGIN * 0.5 - ROUNDING_SLACK,
             // There is no snapshot yet.
             displacement_bound: f64::INFINITY,
             bound_at: Instant::ZERO,
@@ -85,22 +106,15 @@ impl NeighbourLists {
             cell_starts: Vec::new(),
             cell_members: vec![StationId::new(0); stations].into(),
             list_spans: ti_vec![ListSpan::default(); stations],
-            entries: Vec::with_capacity(
-                stations * stations.saturating_mul(2).min(MAX_ENTRIES_PER_NODE),
-            ),
+            entries: Vec::new(),
         }
-    }
-
-    /// Also lists the stations that can come within an inner range (m).
-    pub fn set_inner_range(&mut self, range: f64) {
-        self.inner_radius = range + self.margin;
-        self.invalidate_lists();
     }
 
     /// Records the start of a leg, `gap` metres from the end of the previous one: the error from
     /// rounding its end to nanoseconds.
-    pub fn on_new_leg(&mut self, leg: &Leg, gap: f64) {
-        let since = leg.since;
+    pub fn on_new_leg(&mut self, station: StationId, leg: &Leg, gap: f64) {
+        let &Leg { since, x, y, vx, vy, .. } = leg;
+        self.packed_legs[station] = PackedLeg { since: since.as_nanos() as f64, x, y, vx, vy };
         self.displacement_bound += gap;
         let speed = leg.speed();
         if speed > self.max_speed {
@@ -111,14 +125,14 @@ impl NeighbourLists {
         }
     }
 
-    /// Returns the stations that may be within range of `station`, and those that may be within the
-    /// inner range, both without itself and in order of number.
+    /// Returns the stations that may be within range of `station`, without itself, in order of
+    /// number; and all stations' legs.
     pub fn candidates_of(
         &mut self,
         station: StationId,
         now: Instant,
         legs: &Legs,
-    ) -> (&[StationId], &[StationId]) {
+    ) -> (&[StationId], &TiSlice<StationId, PackedLeg>) {
         let moved =
             self.displacement_bound + self.max_speed * now.since(self.bound_at).as_nanos() as f64;
         if moved > self.max_displacement {
@@ -127,8 +141,7 @@ impl NeighbourLists {
         }
         let span = self.list_spans[station];
         let span = if span.generation == self.generation { span } else { self.build_list(station) };
-        self.entries[span.start as usize..span.end as usize]
-            .split_at((span.inner - span.start) as usize)
+        (&self.entries[span.start as usize..span.end as usize], &self.packed_legs)
     }
 
     /// Invalidates all lists.
@@ -150,7 +163,7 @@ impl NeighbourLists {
             (self.x[station], self.y[station]) = (x, y);
             low = (low.0.min(x), low.1.min(y));
             high = (high.0.max(x), high.1.max(y));
-            let (vx, vy) = (legs.of(station).vx, legs.of(station).vy);
+            let (vx, vy) = (legs.vx[station], legs.vy[station]);
             self.max_speed = self.max_speed.max(vx * vx + vy * vy);
         }
         self.max_speed = self.max_speed.sqrt();
@@ -211,17 +224,7 @@ impl NeighbourLists {
             }
         }
         self.entries[start as usize..].sort_unstable();
-        let inner = self.entries.len() as u32;
-        let square = self.inner_radius * self.inner_radius;
-        for place in start..inner {
-            let other = self.entries[place as usize];
-            let (dx, dy) = (self.x[other] - x, self.y[other] - y);
-            if dx * dx + dy * dy <= square {
-                self.entries.push(other);
-            }
-        }
-        let end = self.entries.len() as u32;
-        let span = ListSpan { generation: self.generation, start, inner, end };
+        let span = ListSpan { generation: self.generation, start, end: self.entries.len() as u32 };
         self.list_spans[station] = span;
         span
     }

@@ -1,7 +1,7 @@
 use driftway_base::{Duration, Instant, StationId};
 use proptest::prelude::*;
 
-use super::{Positions, StationInRange};
+use super::Positions;
 use crate::Mobility;
 use crate::mobility::{ConstantVelocity, InitialDistribution, RandomWaypoint};
 
@@ -13,23 +13,6 @@ fn walkers(stations: u32, side: f64, speed: (f64, f64), seed: u64) -> Mobility {
         start: InitialDistribution::SteadyState,
     };
     Mobility::random_waypoint(&model, stations, seed).expect("a valid model")
-}
-
-/// The stations in range by a scan of all.
-fn scan(
-    positions: &mut Positions,
-    now: Instant,
-    from: StationId,
-    reach: f64,
-) -> Vec<StationInRange> {
-    let place = positions.position(from, now);
-    let others = (0..positions.stations()).map(StationId::from).filter(|other| *other != from);
-    let squares = others.map(|station| {
-        let (x, y) = positions.position(station, now);
-        let (dx, dy) = (x - place.0, y - place.1);
-        StationInRange { station, distance_squared: dx * dx + dy * dy }
-    });
-    squares.filter(|other| other.distance_squared <= reach * reach).collect()
 }
 
 #[test]
@@ -63,12 +46,12 @@ fn the_distance_moved_is_the_length_of_the_trajectory() {
 #[test]
 fn a_dense_network_is_listed_in_full() {
     let mobility = walkers(300, 100.0, (1.0, 2.0), 1);
-    let mut scanned = Positions::new(mobility.clone(), 550.0);
-    let mut lists = Positions::new(mobility, 550.0);
+    let mut scan = Positions::with_neighbour_lists(mobility.clone(), 550.0, false);
+    let mut lists = Positions::with_neighbour_lists(mobility, 550.0, true);
     for step in 0..1000_u64 {
         let (now, station) = (Instant::from_millis(step), StationId::new((step * 7 % 300) as u32));
-        let all = scan(&mut scanned, now, station, 550.0);
-        let mut near = Vec::new();
+        let (mut all, mut near) = (Vec::new(), Vec::new());
+        scan.stations_in_range(now, station, &mut all);
         lists.stations_in_range(now, station, &mut near);
         assert_eq!((all.len(), all), (299, near));
     }
@@ -81,7 +64,7 @@ fn approaching_nodes_are_in_range_in_time() {
     let station = |x, vx| ConstantVelocity { position: (x, 0.0), velocity: (vx, 0.0) };
     let stations = [station(0.0, 10.0), station(605.5, -10.0)];
     let mobility = Mobility::constant_velocity(&stations, (1000.0, 0.0)).expect("a valid model");
-    let mut positions = Positions::new(mobility, 550.0);
+    let mut positions = Positions::with_neighbour_lists(mobility, 550.0, true);
     let mut out = Vec::new();
     for (millis, heard) in [(0, 0), (2740, 0), (2770, 0), (2780, 1), (3000, 1)] {
         out.clear();
@@ -103,44 +86,16 @@ proptest! {
         asked in prop::collection::vec((0_u64..3_000_000_000, 0_u32..90), 1..60),
     ) {
         let mobility = walkers(stations, side, (slow, slow * spread), seed);
-        let mut scanned = Positions::new(mobility.clone(), reach);
-        let mut lists = Positions::new(mobility, reach);
+        let mut scan = Positions::with_neighbour_lists(mobility.clone(), reach, false);
+        let mut lists = Positions::with_neighbour_lists(mobility, reach, true);
         let mut now = Instant::ZERO;
         for (wait, station) in asked {
             now += Duration::from_nanos(wait);
             let station = StationId::new(station % stations);
-            let all = scan(&mut scanned, now, station, reach);
-            let mut near = Vec::new();
+            let (mut all, mut near) = (Vec::new(), Vec::new());
+            scan.stations_in_range(now, station, &mut all);
             lists.stations_in_range(now, station, &mut near);
             prop_assert_eq!(all, near);
-        }
-    }
-
-    /// Places that a station has left are known for as long as they were asked to be kept, whatever
-    /// the number of legs since.
-    #[test]
-    fn past_places_are_exact(
-        seed in 0_u64..1000,
-        fast in 1.0..3000.0_f64,
-        steps in prop::collection::vec(0_u64..300_000_000, 1..60),
-        kept in 1_usize..8,
-    ) {
-        let mut positions = Positions::new(walkers(4, 100.0, (0.5, fast), seed), 100.0);
-        positions.keep_from(0);
-        let (mut now, mut past) = (Instant::ZERO, Vec::new());
-        for step in steps {
-            now += Duration::from_nanos(step);
-            let places: Vec<_> =
-                (0..4).map(|n| positions.position(StationId::new(n), now)).collect();
-            past.push((now.as_nanos(), places));
-            let from = past.len().saturating_sub(kept);
-            positions.keep_from(past[from].0);
-            for (at, places) in &past[from..] {
-                for (n, (x, y)) in places.iter().enumerate() {
-                    let square = positions.distance_squared_at(StationId::from(n), *at, (0.0, 0.0));
-                    prop_assert_eq!(square, x * x + y * y);
-                }
-            }
         }
     }
 

@@ -32,17 +32,16 @@ pub fn medium(config: DcfConfig, places: &[(f64, f64)]) -> Medium {
 /// A medium with these receive and sense ranges (m) in place of 250 and 550.
 pub fn with_ranges(config: DcfConfig, places: &[(f64, f64)], receive: f64, sense: f64) -> Medium {
     let (receive, sense) = (Threshold::Distance(receive), Threshold::Distance(sense));
-    let radio = RadioConfig { receive, sense, ..RadioConfig::STANDARD };
-    build(config, radio, Mobility::fixed(places), 1)
+    build(config, RadioConfig { receive, sense, ..RadioConfig::STANDARD }, places, 1)
 }
 
 pub fn seeded(config: DcfConfig, places: &[(f64, f64)], seed: u64) -> Medium {
-    build(config, RadioConfig::STANDARD, Mobility::fixed(places), seed)
+    build(config, RadioConfig::STANDARD, places, seed)
 }
 
-pub fn build(config: DcfConfig, radio: RadioConfig, mobility: Mobility, seed: u64) -> Medium {
-    let propagation = Propagation::new(&radio, mobility.stations() as u32, seed).unwrap();
-    let positions = Positions::new(mobility, propagation.reach());
+fn build(config: DcfConfig, radio: RadioConfig, places: &[(f64, f64)], seed: u64) -> Medium {
+    let propagation = Propagation::new(&radio, places.len() as u32, seed).unwrap();
+    let positions = Positions::new(Mobility::fixed(places), propagation.reach());
     let mut dcf = Dcf::new(config, positions, propagation, seed);
     dcf.set_recording(true);
     Medium { dcf, reports: Vec::new(), waiting: Vec::new(), switches: Vec::new(), next: 0 }

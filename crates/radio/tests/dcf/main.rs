@@ -1,7 +1,6 @@
 //! The DCF driven from outside.
 
 mod air;
-mod attention;
 mod contention;
 mod enabled;
 mod exchange;

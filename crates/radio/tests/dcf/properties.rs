@@ -60,12 +60,7 @@ fn configs() -> impl Strategy<Value = DcfConfig> {
 }
 
 pub fn cases() -> impl Strategy<Value = Case> {
-    cases_up_to(12, 60)
-}
-
-/// Cases of fewer stations and packets than these.
-pub fn cases_up_to(stations: u32, packets: usize) -> impl Strategy<Value = Case> {
-    (2..stations, 100.0..1500.0f64).prop_flat_map(move |(stations, side)| {
+    (2u32..12, 100.0..1500.0f64).prop_flat_map(|(stations, side)| {
         let place = (0.0..side, 0.0..side);
         let at = prop_oneof![0u64..60_000, 1_000u64..1_020];
         let packet = (at, 0..stations, 0..=stations, 0u32..1500);
@@ -73,7 +68,7 @@ pub fn cases_up_to(stations: u32, packets: usize) -> impl Strategy<Value = Case>
             configs(),
             any::<u64>(),
             prop::collection::vec(place, stations as usize),
-            prop::collection::vec(packet, 1..packets),
+            prop::collection::vec(packet, 1..60),
         )
             .prop_map(|(config, seed, places, packets)| Case {
                 config,
