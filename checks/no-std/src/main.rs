@@ -9,6 +9,7 @@ extern crate alloc;
 use core::alloc::{GlobalAlloc, Layout};
 use core::panic::PanicInfo;
 
+use driftway_route::RoutingProtocol;
 use driftway_base::{Duration, Endpoint, Instant, Ipv4Addr, Seq};
 
 struct Nothing;
