@@ -25,7 +25,7 @@ pub struct ControlMessage {
 
 impl ControlMessage {
     /// Maximum number of bytes; what is longer takes several messages.
-    pub const MAX_BYTES: usize = 120;
+    pub const MAX_BYTES: usize = 112;
 
     /// Creates a message; `None` if there are more than [`MAX_BYTES`](Self::MAX_BYTES).
     pub fn new(kind: &'static ControlKind, bytes: &[u8]) -> Option<Self> {

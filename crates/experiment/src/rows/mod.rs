@@ -85,7 +85,7 @@ pub fn tables(plan: &Plan, selection: &Selection, results: &Results) -> Vec<Tabl
 /// let [runs, flows] = tables_of_runs(&[run(1)?, run(2)?]);
 /// assert_eq!((runs.rows(), flows.rows()), (2, 2));
 /// let delivered = flows.column("delivered_bytes").ok_or("a column of flows")?;
-/// assert!(matches!(&delivered.values, Values::Int(bytes) if bytes.len() == 2));
+/// assert!(matches!(&delivered.values, Values::Float(bytes) if bytes.len() == 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn tables_of_runs(runs: &[RunResult]) -> [Table; 2] {
