@@ -45,6 +45,8 @@ pub struct Bottleneck {
     pub is_random: bool,
     /// Further delay of the first sender's acknowledgments.
     pub first_delay: Duration,
+    /// Connections agree on ECN.
+    pub ecn: bool,
 }
 
 impl Bottleneck {
@@ -75,7 +77,7 @@ pub struct SharedBottleneck {
 }
 
 impl SharedBottleneck {
-    /// Starts it with so many senders, which ask for ECN. Counters are recorded at these times (ascending).
+    /// Starts it with so many senders. Counters are recorded at these times (ascending).
     pub fn start(
         bottleneck: Bottleneck,
         senders: usize,
@@ -86,7 +88,7 @@ impl SharedBottleneck {
         let mut tuns = Vec::new();
         for n in 0..=senders {
             let namespace = Namespace::new()?;
-            namespace.set_sysctl("net/ipv4/tcp_ecn", "1")?;
+            namespace.set_sysctl("net/ipv4/tcp_ecn", if bottleneck.ecn { "1" } else { "0" })?;
             let address = if n < senders { Self::address_of(n) } else { SERVER };
             tuns.push(namespace.run(|| Tun::open(address, PREFIX, MTU))??);
             namespaces.push(namespace);

@@ -188,7 +188,7 @@ fn cut_by_kernel_network(lasts: u64, notified: bool, arm: Arm) -> Vec<f64> {
     let to = SocketAddrV4::new(wired::SERVER, wired::PORT);
     let until = Until::Time(Instant::ZERO + Duration::from_secs(2 * lasts + 8));
     let ends = [&net.host, &net.server];
-    let transfer = Transfer::between(ends, to, clock, "cubic", until);
+    let transfer = Transfer::between(ends, to, clock, "cubic", until).connected();
     let nap = |secs| thread::sleep(std::time::Duration::from_secs(secs));
     let cut = if notified { Cut::Notified } else { Cut::Silent };
     nap(3);

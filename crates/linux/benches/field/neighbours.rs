@@ -75,6 +75,7 @@ pub fn table(runs: u64, words: &[String]) {
         loss: 0.0,
         is_random: true,
         first_delay: Duration::ZERO,
+        ecn: true,
     };
     println!("\nBeside a plain flow, 40 ms, ECN agreed, no losses but the queue's; {runs} runs");
     heading();
@@ -89,6 +90,20 @@ pub fn table(runs: u64, words: &[String]) {
             let name = format!("{mbps} Mbit/s, marks, {neighbour}");
             let case = Case { bottleneck: network(mbps, 1.0, true), neighbour: Some(neighbour) };
             rows(&name, case, &ARMS);
+        }
+    }
+    println!(
+        "\nBeside a plain flow, 40 ms, ECN not agreed, no losses but the queue's; {runs} runs"
+    );
+    heading();
+    for mbps in [10, 40] {
+        for neighbour in ["cubic", "reno"] {
+            for queue in [0.05, 0.1, 0.3, 1.0, 2.0, 4.0] {
+                let name = format!("{mbps} Mbit/s, no ECN, {queue} BDP, {neighbour}");
+                let bottleneck = Bottleneck { ecn: false, ..network(mbps, queue, false) };
+                // Without ECN nothing is undone, with or without the option.
+                rows(&name, Case { bottleneck, neighbour: Some(neighbour) }, &ARMS[..2]);
+            }
         }
     }
     println!("\nAlone, 40 ms, 1 % of packets lost, ECN agreed");
@@ -114,7 +129,7 @@ pub fn table(runs: u64, words: &[String]) {
 
 fn heading() {
     println!(
-        "{:<28}{:<20}{:>14}{:>14}{:>16}{:>14}",
+        "{:<36}{:<20}{:>14}{:>14}{:>16}{:>14}",
         "", "", "own, Mbit/s", "neighbour's", "ratio to plain", "dropped, \u{2030}"
     );
 }
@@ -137,7 +152,7 @@ fn row(name: &str, arm: &str, result: &[Shares], plain: &[Shares]) {
         }
     });
     println!(
-        "{name:<28}{arm:<20}{:>14}{:>14}{:>16}{:>14}",
+        "{name:<36}{arm:<20}{:>14}{:>14}{:>16}{:>14}",
         estimate(|shares| shares.own / 1e6),
         estimate(|shares| shares.neighbour / 1e6),
         Estimate::of(ratio, 3),

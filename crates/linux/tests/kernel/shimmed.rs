@@ -309,10 +309,10 @@ impl Transfer {
     }
 }
 
-/// A new cable takes up to a second until it has a carrier; until then ARP requests are not
-/// answered.
+/// A new cable takes up to a second until it has a carrier, on a busy host longer; until then ARP requests are not
+/// answered, for three seconds each time.
 fn connect(socket: &Socket, to: SocketAddrV4) {
-    for _ in 0..3 {
+    for _ in 0..10 {
         match socket.connect(&SocketAddr::V4(to).into()) {
             Err(error) if error.kind() == io::ErrorKind::HostUnreachable => {}
             connected => return connected.unwrap(),
