@@ -28,6 +28,7 @@ mod leg;
 pub mod mobility;
 pub mod movement;
 mod neighbour_signals;
+mod normal;
 mod parameter_error;
 mod positions;
 mod propagation;

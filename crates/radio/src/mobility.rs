@@ -6,6 +6,7 @@
 //! station's trajectory.
 
 mod constant_velocity;
+mod gauss_markov;
 mod random_waypoint;
 mod trajectory;
 
@@ -17,6 +18,7 @@ use crate::leg::Leg;
 use crate::movement::Movement;
 pub use constant_velocity::ConstantVelocity;
 use constant_velocity::ReflectedTrajectory;
+pub use gauss_markov::GaussMarkov;
 use random_waypoint::WaypointTrajectory;
 pub use random_waypoint::{InitialDistribution, RandomWaypoint};
 pub use trajectory::Trajectory;

@@ -1,4 +1,4 @@
-//! Entries of a registry that a scenario names, with their options.
+//! Entries that a scenario names, built in or of a registry, with their options.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ pub struct Registered<P: 'static, T: 'static> {
     tag: &'static str,
     /// The options and their values, including defaults, in the order of the entry.
     options: Vec<(&'static str, OptionValue<'static>)>,
+    is_built_in: bool,
 }
 
 impl<P, T> Registered<P, T> {
@@ -25,13 +26,14 @@ impl<P, T> Registered<P, T> {
         entry: &Arc<Entry<P, T>>,
         tag: &'static str,
         given: &[(&'static str, OptionValue<'static>)],
+        is_built_in: bool,
     ) -> Self {
         let with_value = |option: &OptionInfo| {
             let set = given.iter().find(|(name, _)| *name == option.name);
             set.map(|(_, value)| *value).or(option.default).map(|value| (option.name, value))
         };
         let options = entry.options().iter().filter_map(with_value).collect();
-        Self { entry: Arc::clone(entry), tag, options }
+        Self { entry: Arc::clone(entry), tag, options, is_built_in }
     }
 
     /// Name in scenarios.
@@ -42,6 +44,11 @@ impl<P, T> Registered<P, T> {
     /// Options and their values, including defaults.
     pub fn options(&self) -> &[(&'static str, OptionValue<'static>)] {
         &self.options
+    }
+
+    /// Returns whether the entry is built in, rather than one of a [`Registry`](crate::Registry).
+    pub const fn is_built_in(&self) -> bool {
+        self.is_built_in
     }
 
     /// Creates what is named.
@@ -56,7 +63,12 @@ impl<P, T> Registered<P, T> {
 
 impl<P, T> Clone for Registered<P, T> {
     fn clone(&self) -> Self {
-        Self { entry: Arc::clone(&self.entry), tag: self.tag, options: self.options.clone() }
+        Self {
+            entry: Arc::clone(&self.entry),
+            tag: self.tag,
+            options: self.options.clone(),
+            is_built_in: self.is_built_in,
+        }
     }
 }
 

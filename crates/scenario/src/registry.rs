@@ -1,14 +1,15 @@
-//! Additions of a program to the names that scenarios know.
+//! Names that scenarios know besides those of their types: the built-in ones whose options are declared where they are
+//! used, and those that a program adds.
 
 mod taken;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use driftway_aid::registry::AidEntry;
-use driftway_base::Named;
 use driftway_base::options::OptionInfo;
-use driftway_radio::mobility::MobilityEntry;
+use driftway_base::{Entry, Named};
+use driftway_radio::mobility::{GaussMarkov, MobilityEntry};
 use driftway_route::RoutingEntry;
 
 use crate::adhoc::mobility::MODELS;
@@ -27,6 +28,10 @@ pub struct Registry {
     routing: Vec<Arc<RoutingEntry>>,
     mobility: Vec<Arc<MobilityEntry>>,
 }
+
+/// The routing protocols and mobility models that declare their options themselves. Each is added by a line here.
+static BUILT_IN: LazyLock<Registry> =
+    LazyLock::new(|| Registry::new().mobility(MobilityEntry::new::<GaussMarkov>()));
 
 impl Registry {
     /// A registry without entries.
@@ -60,15 +65,32 @@ impl Registry {
         let aids = self.aids.iter().map(|entry| (entry.name, entry.options()));
         check_names("aid", "name", &aid_names(), aids)?;
         let routing = self.routing.iter().map(|entry| (entry.name, entry.options()));
-        check_names("routing protocol", "protocol", &protocol_names(), routing)?;
+        let built_in = with_entries(&protocol_names(), built_in_protocols());
+        check_names("routing protocol", "protocol", &built_in, routing)?;
         let models = self.mobility.iter().map(|entry| (entry.name, entry.options()));
-        check_names("mobility model", "model", &MODELS, models)
+        let built_in = with_entries(&MODELS, built_in_models());
+        check_names("mobility model", "model", &built_in, models)
     }
 }
 
-/// The built-in values of the key `protocol`.
+/// The values of the key `protocol` that the types of the file read.
 fn protocol_names() -> Vec<&'static str> {
     RoutingKind::ALL.iter().map(|kind| kind.name()).collect()
+}
+
+/// `names`, and those of the built-in entries.
+fn with_entries<P, T>(names: &[&'static str], entries: &[Arc<Entry<P, T>>]) -> Vec<&'static str> {
+    names.iter().copied().chain(entries.iter().map(|entry| entry.name)).collect()
+}
+
+/// The built-in routing protocols that declare their options themselves.
+pub(crate) fn built_in_protocols() -> &'static [Arc<RoutingEntry>] {
+    &BUILT_IN.routing
+}
+
+/// The built-in mobility models that declare their options themselves.
+pub(crate) fn built_in_models() -> &'static [Arc<MobilityEntry>] {
+    &BUILT_IN.mobility
 }
 
 /// Checks the names of one kind of entries, and those of their options. `tag` is the key that gives the name in

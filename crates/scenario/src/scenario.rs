@@ -53,8 +53,8 @@ impl Scenario {
         };
         let of_legs = gateway.into_iter().flat_map(Gateway::legs).map(|(_, leg)| Some(&leg.aid));
         let in_air = |adhoc: &Adhoc| {
-            matches!(adhoc.routing, Routing::Registered(_))
-                || matches!(adhoc.mobility, Mobility::Registered(_))
+            matches!(&adhoc.routing, Routing::Registered(protocol) if !protocol.is_built_in())
+                || matches!(&adhoc.mobility, Mobility::Registered(model) if !model.is_built_in())
         };
         of_flows.chain(of_legs).flatten().any(Aid::is_registered)
             || self.network.radio_networks().any(in_air)

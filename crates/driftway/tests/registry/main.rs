@@ -1,7 +1,7 @@
 //! An aid, a routing protocol and a mobility model of this crate alone, in scenarios by their names.
 
+mod around;
 mod distance_vector;
-mod gauss_markov;
 mod wait;
 
 use std::io::Write;
@@ -19,15 +19,15 @@ use driftway::sim::Observers;
 use driftway::sim::log::EventLog;
 use driftway::{Instant, Registry, Scenario, Simulation, run};
 
+use around::AroundOptions;
 use distance_vector::DistanceVectorOptions;
-use gauss_markov::GaussMarkovOptions;
 use wait::WaitOptions;
 
 fn registry() -> Registry {
     Registry::new()
         .aid(AidEntry::new::<WaitOptions>())
         .routing(RoutingEntry::new::<DistanceVectorOptions>())
-        .mobility(MobilityEntry::new::<GaussMarkovOptions>())
+        .mobility(MobilityEntry::new::<AroundOptions>())
 }
 
 /// A path that is cut from 20 s to 55 s, which its routers report.
@@ -75,7 +75,7 @@ duration = "60 s"
 kind = "adhoc"
 nodes = 12
 area = ["500 m", "300 m"]
-mobility = { model = "gauss-markov", speed = "36 km/h", memory = 0.8 }
+mobility = { model = "around", speed = "36 km/h", spacing = 0.1 }
 routing = { protocol = "aodv" }
 [[flow]]
 from = 0
@@ -199,13 +199,13 @@ fn messages_know_registered_names() {
          aodv, dsr, static, distance-vector"
     );
     assert_eq!(
-        says(&MOVING.replace("gauss-markov", "gaus-markov"), &[]),
-        "test.toml:8:22: unknown value `gaus-markov`\nhelp: did you mean `gauss-markov`? available: \
-         random-waypoint, constant-velocity, gauss-markov"
+        says(&MOVING.replace("around", "arond"), &[]),
+        "test.toml:8:22: unknown value `arond`\nhelp: did you mean `around`? available: \
+         random-waypoint, constant-velocity, gauss-markov, around"
     );
     assert_eq!(
-        says(MOVING, &[("network.mobility.memory", "2")]),
-        "--set network.mobility.memory: `memory` of 2 out of range 0–0.999"
+        says(MOVING, &[("network.mobility.spacing", "2")]),
+        "--set network.mobility.spacing: `spacing` of 2 out of range 0–0.5"
     );
     assert_eq!(
         says(MOVING, &[("network.mobility.speed", "2000 m/s")]),
@@ -237,15 +237,14 @@ fn a_registry_has_each_name_once() {
         "registry: the aid `two words` cannot be named in a scenario\nhelp: names consist of letters, digits, \
          `-` and `_`"
     );
-    let model =
-        Entry::<Plane, Result<Mobility, ParameterError>>::from_fn("random-waypoint", "", |plane| {
+    for name in ["random-waypoint", "gauss-markov"] {
+        let model = Entry::<Plane, Result<Mobility, ParameterError>>::from_fn(name, "", |plane| {
             Ok(Mobility::fixed(&vec![(0.0, 0.0); plane.stations as usize]))
         });
-    let fails = fails(&Registry::new().mobility(model));
-    assert!(
-        fails.starts_with("registry: the mobility model `random-waypoint` is built in"),
-        "{fails}"
-    );
+        let fails = fails(&Registry::new().mobility(model));
+        let says = format!("registry: the mobility model `{name}` is built in");
+        assert!(fails.starts_with(&says), "{fails}");
+    }
 }
 
 #[test]
@@ -284,4 +283,6 @@ fn runs_with_registered_items_are_not_cached() {
     assert!(!stored(&[short], MOVING));
     assert!(!stored(&[short, ("flow.0.start", "0 s")], CHAIN));
     assert!(stored(&[short, ("flow.0.aid", "none")], PATH));
+    // A built-in model that declares its options as registered ones do.
+    assert!(stored(&[short, ("network.mobility", "{ model = \"gauss-markov\" }")], MOVING));
 }

@@ -3,6 +3,8 @@
 
 use driftway_base::{RandomStream, StationId};
 
+use crate::normal::truncated_normal;
+
 /// Truncation of the shadowing in standard deviations, exceeded by one draw in 370: the
 /// measurements behind the model do not cover such values.
 pub(super) const MAX_DEVIATIONS: f64 = 3.0;
@@ -69,29 +71,16 @@ impl Shadowing {
     }
 
     fn draw_factor(&self, one: StationId, other: StationId) -> f64 {
-        db_to_factor(truncated_normal(&mut pair_stream(self.seed, one, other)) * self.deviation_db)
+        db_to_factor(
+            truncated_normal(&mut pair_stream(self.seed, one, other), MAX_DEVIATIONS)
+                * self.deviation_db,
+        )
     }
 }
 
 fn pair_stream(seed: u64, one: StationId, other: StationId) -> RandomStream {
     let (low, high) = (one.min(other), one.max(other));
     RandomStream::new(seed, "shadowing", u64::from(low.number()) << 32 | u64::from(high.number()))
-}
-
-/// Draws a truncated standard normal deviate by the polar method, rejecting values beyond the
-/// truncation.
-fn truncated_normal(random: &mut RandomStream) -> f64 {
-    loop {
-        let (u, v) = (2.0 * random.uniform_f64() - 1.0, 2.0 * random.uniform_f64() - 1.0);
-        let s = u * u + v * v;
-        if s <= 0.0 || s >= 1.0 {
-            continue;
-        }
-        let normal = u * (-2.0 * libm::log(s) / s).sqrt();
-        if normal.abs() <= MAX_DEVIATIONS {
-            return normal;
-        }
-    }
 }
 
 /// Shadowing whose correlation decays exponentially with the distance that both stations have moved
@@ -124,8 +113,9 @@ impl CorrelatedShadowing {
         let correlation = libm::exp(-1.0 / DRAWS_PER_DISTANCE);
         let innovation_deviation = (1.0 - correlation * correlation).sqrt();
         let pair = |mut random: RandomStream| {
-            let current = truncated_normal(&mut random);
-            let next = correlation * current + innovation_deviation * truncated_normal(&mut random);
+            let current = truncated_normal(&mut random, MAX_DEVIATIONS);
+            let next = correlation * current
+                + innovation_deviation * truncated_normal(&mut random, MAX_DEVIATIONS);
             PairProcess { random, steps: 0, current, next }
         };
         Self {
@@ -142,7 +132,7 @@ impl CorrelatedShadowing {
         while pair.steps < place as u64 {
             pair.current = pair.next;
             pair.next = self.correlation * pair.current
-                + self.innovation_deviation * truncated_normal(&mut pair.random);
+                + self.innovation_deviation * truncated_normal(&mut pair.random, MAX_DEVIATIONS);
             pair.steps += 1;
         }
         let between = (place - pair.steps as f64).clamp(0.0, 1.0);

@@ -30,7 +30,7 @@ pub enum Mobility {
         /// Distance between neighbouring nodes.
         chain: Distance,
     },
-    /// A model of a [`Registry`](crate::Registry).
+    /// A model that declares its options itself, built in or of a [`Registry`](crate::Registry).
     #[schemars(skip)]
     Registered(Registered<Plane, Result<driftway_radio::Mobility, ParameterError>>),
 }
@@ -162,7 +162,7 @@ struct MobilityKeys {
     chain: Option<Distance>,
 }
 
-/// The built-in values of `model`, as [`ModelName`] reads them.
+/// The values of `model` that [`ModelName`] reads.
 pub(crate) const MODELS: [&str; 2] = ["random-waypoint", "constant-velocity"];
 
 #[derive(Clone, Copy, Deserialize)]
@@ -258,10 +258,10 @@ mod test {
     use super::*;
 
     #[test]
-    fn the_built_in_names_are_those_that_are_read() {
+    fn the_listed_names_are_those_that_are_read() {
         let read = |name| ModelName::deserialize(StrDeserializer::<Error>::new(name)).map(|_| ());
         assert!(MODELS.iter().all(|name| read(name).is_ok()));
-        let listed = read("gauss-markov").unwrap_err().to_string();
+        let listed = read("circle").unwrap_err().to_string();
         assert_eq!(listed.matches('`').count(), 2 * (1 + MODELS.len()), "{listed}");
     }
 }

@@ -22,7 +22,7 @@ tagged! {
         /// Static shortest paths between the initial positions of the nodes.
         Static(StaticRouting) = "static",
     }
-    /// A protocol of a [`Registry`](crate::Registry).
+    /// A protocol that declares its options itself, built in or of a [`Registry`](crate::Registry).
     or Registered(Registered<RoutingPlace, Box<dyn RoutingProtocol>>),
 }
 

@@ -1,12 +1,12 @@
-//! Entries of a registry that a file names. They are taken out of the tree before the file is read, because the
-//! types of the file know the built-in names only, and put into the scenario afterwards.
+//! Entries of a registry, or built in, that a file names. They are taken out of the tree before the file is read,
+//! because the types of the file do not know their names, and put into the scenario afterwards.
 
 use std::sync::Arc;
 
 use driftway_base::Entry;
 use driftway_base::options::{OptionInfo, OptionValue};
 
-use super::{Registry, protocol_names};
+use super::{Registry, built_in_models, built_in_protocols, protocol_names};
 use crate::adhoc::mobility::MODELS;
 use crate::adhoc::{Mobility, Routing};
 use crate::aid::{Aid, AidName, ListedAid, aid_names};
@@ -113,55 +113,58 @@ impl Registry {
     }
 
     fn read_routing(&self, node: &Node) -> Result<Option<Item>, Diagnostic> {
-        let item = read_entry(node, "protocol", &protocol_names(), &self.routing)?;
+        let built_in = built_in_protocols();
+        let item = read_entry(node, "protocol", &protocol_names(), built_in, &self.routing)?;
         Ok(item.map(|item| Item::Routing(Box::new(Routing::Registered(item)))))
     }
 
     fn read_mobility(&self, node: &Node) -> Result<Option<Item>, Diagnostic> {
-        let item = read_entry(node, "model", &MODELS, &self.mobility)?;
+        let item = read_entry(node, "model", &MODELS, built_in_models(), &self.mobility)?;
         Ok(item.map(|item| Item::Mobility(Mobility::Registered(item))))
     }
 }
 
-/// The entry that a table names by its key `tag`, with its options; `None` if it names a built-in item, or none
-/// at all.
+/// The entry that a table names by its key `tag`, with its options; `None` if it names one of `read`, which the types
+/// of the file read, or none at all.
 fn read_entry<P, T>(
     node: &Node,
     tag: &'static str,
-    built_in: &[&str],
-    entries: &[Arc<Entry<P, T>>],
+    read: &[&str],
+    built_in: &[Arc<Entry<P, T>>],
+    registered: &[Arc<Entry<P, T>>],
 ) -> Result<Option<Registered<P, T>>, Diagnostic> {
     if !matches!(node.value, Value::Table(_)) {
         return Ok(None);
     }
+    let entries: Vec<_> = built_in.iter().chain(registered).collect();
     let names = entries.iter().map(|entry| entry.name);
-    let Some(at) = named(node, tag, built_in, names)? else { return Ok(None) };
+    let Some(at) = named(node, tag, read, names)? else { return Ok(None) };
     let given = options(node, tag, entries[at].options())?;
-    Ok(Some(Registered::new(&entries[at], tag, &given)))
+    Ok(Some(Registered::new(entries[at], tag, &given, at < built_in.len())))
 }
 
-/// The index among `registered` of the name that a value gives, itself or by its key `tag`; `None` if the name is
-/// built in or the value is no text, which reading the file reports. Another name is an error, unless there are
-/// none to add to what reading the file reports.
+/// The index among `entries` of the name that a value gives, itself or by its key `tag`; `None` if the name is one of
+/// `read` or the value is no text, which reading the file reports. Another name is an error, unless there are none to
+/// add to what reading the file reports.
 fn named(
     node: &Node,
     tag: &str,
-    built_in: &[&str],
-    registered: impl Iterator<Item = &'static str>,
+    read: &[&str],
+    entries: impl Iterator<Item = &'static str>,
 ) -> Result<Option<usize>, Diagnostic> {
     let name = match &node.value {
         Value::Table(_) => node.get(tag),
         _ => Some(node),
     };
     let Some(Node { value: Value::String(name), origin }) = name else { return Ok(None) };
-    let registered: Vec<&str> = registered.collect();
-    if registered.is_empty() || built_in.contains(&name.as_str()) {
+    let entries: Vec<&str> = entries.collect();
+    if entries.is_empty() || read.contains(&name.as_str()) {
         return Ok(None);
     }
-    match registered.iter().position(|registered| registered == name) {
+    match entries.iter().position(|entry| entry == name) {
         Some(at) => Ok(Some(at)),
         None => {
-            let known = [built_in, &registered].concat();
+            let known = [read, &entries].concat();
             Err(Diagnostic::new(&unknown_word(name, &known)).at(*origin))
         }
     }

@@ -138,7 +138,10 @@ impl<'a> Reference<'a> {
                 (Some(least), Some(most)) => format!("whole number, {least} to {most}"),
                 _ => "whole number".to_owned(),
             },
-            "number" => "number".to_owned(),
+            "number" => match (form.get("minimum"), form.get("maximum")) {
+                (Some(least), Some(most)) => format!("number, {least} to {most}"),
+                _ => "number".to_owned(),
+            },
             "array" => match (form.get("items"), form.get("prefixItems").and_then(Value::as_array))
             {
                 (_, Some(parts)) => {

@@ -27,6 +27,7 @@ impl Scenario {
             .into_generator()
             .into_root_schema_for::<Self>()
             .to_value();
+        types::add_built_in_entries(&mut schema);
         for_toml(&mut schema);
         require_non_empty(&mut schema);
         describe_keys(&mut schema);

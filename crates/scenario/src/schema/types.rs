@@ -2,16 +2,19 @@
 //! schemas.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use driftway_aid::registry::AIDS;
 use driftway_base::options::{NumberUnit, OptionInfo, OptionKind};
+use driftway_base::{Duration, Entry};
 use driftway_route::{CACHES, CacheOptions};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use crate::adhoc::dsr_cache::{DsrCache, DsrUpdate, PathCacheLimits};
 use crate::file_value::{Keyword, Keywords};
 use crate::options::WrittenValue;
+use crate::registry::{built_in_models, built_in_protocols};
 use crate::{Aid, Arp, ArpOptions, Distance, OrNone, Speed, Tcp, Time, preset, value_or};
 
 impl<T: JsonSchema> JsonSchema for OrNone<T> {
@@ -147,46 +150,58 @@ impl JsonSchema for Aid {
     fn schema_name() -> Cow<'static, str> {
         "Aid".into()
     }
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        aid(generator)
+    /// Its name, or a table with its name and options.
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<_> =
+            std::iter::once("none").chain(AIDS.iter().map(|listed| listed.name)).collect();
+        let names = json!({ "type": "string", "enum": names });
+        let tables = AIDS.iter().map(|aid| entry("name", aid.name, aid.summary, aid.options()));
+        let forms: Vec<_> = std::iter::once(names).chain(tables).collect();
+        json_schema!({ "anyOf": forms })
     }
 }
 
-/// Schema of an aid: its name, or a table with its name and options.
-fn aid(generator: &mut SchemaGenerator) -> Schema {
-    let names: Vec<_> =
-        std::iter::once("none").chain(AIDS.iter().map(|listed| listed.name)).collect();
-    let mut forms = vec![json!({ "type": "string", "enum": names })];
-    for listed in AIDS {
-        let mut properties = Map::new();
-        properties.insert("name".to_owned(), json!({ "const": listed.name }));
-        for info in listed.options() {
-            properties.insert(info.name.to_owned(), option(generator, info).to_value());
-        }
-        forms.push(json!({
-            "title": listed.name,
-            "description": listed.summary,
-            "type": "object",
-            "additionalProperties": false,
-            "required": ["name"],
-            "properties": properties,
-        }));
-    }
-    json_schema!({ "anyOf": forms })
+/// Adds to `schema` the built-in routing protocols and mobility models that declare their options themselves.
+pub(super) fn add_built_in_entries(schema: &mut Value) {
+    add_entries(schema.pointer_mut("/$defs/Mobility/anyOf"), "model", built_in_models());
+    add_entries(schema.pointer_mut("/$defs/Routing/oneOf"), "protocol", built_in_protocols());
 }
 
-/// Schema of one option of an aid.
-fn option(generator: &mut SchemaGenerator, info: &OptionInfo) -> Schema {
+/// Adds a form for each entry.
+fn add_entries<P, T>(forms: Option<&mut Value>, tag: &str, entries: &[Arc<Entry<P, T>>]) {
+    let Some(Value::Array(forms)) = forms else { return };
+    let entries = entries.iter();
+    forms.extend(entries.map(|listed| entry(tag, listed.name, listed.summary, listed.options())));
+}
+
+/// Schema of a table with the name of an entry, as the value of its key `tag`, and its options.
+fn entry(tag: &str, name: &str, summary: &str, options: &[OptionInfo]) -> Value {
+    let named = (tag.to_owned(), json!({ "const": name }));
+    let options = options.iter().map(|info| (info.name.to_owned(), option(info).to_value()));
+    let properties: Map<_, _> = std::iter::once(named).chain(options).collect();
+    json!({
+        "title": name,
+        "description": summary,
+        "type": "object",
+        "additionalProperties": false,
+        "required": [tag],
+        "properties": properties,
+    })
+}
+
+/// Schema of one option of an entry.
+fn option(info: &OptionInfo) -> Schema {
+    let defined = |name: &str| json_schema!({ "$ref": format!("#/$defs/{name}") });
     let mut schema = match &info.kind {
-        OptionKind::Duration(..) => generator.subschema_for::<Time>(),
+        OptionKind::Duration(..) => defined("Time"),
         OptionKind::Count(least, most) => {
             json_schema!({ "type": "integer", "minimum": least, "maximum": most })
         }
         OptionKind::Number(NumberUnit::One, least, most) => {
             json_schema!({ "type": "number", "minimum": least, "maximum": most })
         }
-        OptionKind::Number(NumberUnit::Metre, ..) => generator.subschema_for::<Distance>(),
-        OptionKind::Number(NumberUnit::MetrePerSecond, ..) => generator.subschema_for::<Speed>(),
+        OptionKind::Number(NumberUnit::Metre, ..) => defined("Distance"),
+        OptionKind::Number(NumberUnit::MetrePerSecond, ..) => defined("Speed"),
         OptionKind::Flag => json_schema!({ "type": "boolean" }),
         OptionKind::Choice(choices) => words(choices),
     };
@@ -195,10 +210,28 @@ fn option(generator: &mut SchemaGenerator, info: &OptionInfo) -> Schema {
         let words: Vec<_> = words.iter().map(|(word, _)| format!("`\"{word}\"`")).collect();
         about = format!("{}: {}.", about.trim_end_matches('.'), words.join(" or "));
     }
+    about.extend(range(&info.kind).map(|range| format!(" {range}.")));
     match info.default {
         Some(value) => schema.insert("default".to_owned(), json!(WrittenValue(value))),
         None => schema.insert("x-default".to_owned(), json!("the first tick of the host's clock")),
     };
     schema.insert("description".to_owned(), about.into());
     schema
+}
+
+/// Range of a quantity, for readers; none for what has a range in its schema.
+fn range(kind: &OptionKind) -> Option<String> {
+    match *kind {
+        OptionKind::Duration(Duration::ZERO, Duration::MAX) => None,
+        OptionKind::Duration(least, Duration::MAX) => Some(format!("At least {}", Time(least))),
+        OptionKind::Duration(Duration::ZERO, most) => Some(format!("At most {}", Time(most))),
+        OptionKind::Duration(least, most) => Some(format!("{} to {}", Time(least), Time(most))),
+        OptionKind::Number(NumberUnit::Metre, least, most) => {
+            Some(format!("{} to {}", Distance(least), Distance(most)))
+        }
+        OptionKind::Number(NumberUnit::MetrePerSecond, least, most) => {
+            Some(format!("{} to {}", Speed(least), Speed(most)))
+        }
+        _ => None,
+    }
 }

@@ -96,7 +96,7 @@ help: add `area = ["1000 m", "1000 m"]`"#,
         "an unknown model",
         MOBILITY,
         r#"mobility = { model = "random-walk" }"#,
-        "test.toml:8:22: unknown value `random-walk`\nhelp: did you mean `random-waypoint`? available: random-waypoint, constant-velocity",
+        "test.toml:8:22: unknown value `random-walk`\nhelp: did you mean `random-waypoint`? available: random-waypoint, constant-velocity, gauss-markov",
     ),
     (
         "a model without speed",
