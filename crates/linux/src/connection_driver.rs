@@ -1,5 +1,8 @@
 //! A driver for one connection of driftway's TCP over a TUN device.
 
+mod impair;
+mod impaired_tun;
+
 use std::{fmt, io};
 
 use driftway_base::{Endpoint, Instant, Seq, Signal};
@@ -9,7 +12,9 @@ use driftway_wire::{
     Body, Decoded, IcmpMessage, IpHeader, IpOptions, Packet, TcpFlags, TcpSegment, UnreachableCode,
 };
 
-use crate::{ByteRing, ImpairedTun, OutsideWindow};
+use crate::{ByteRing, OutsideWindow};
+pub use impair::{Impairer, Impairment, ImpairmentCounts};
+pub use impaired_tun::ImpairedTun;
 
 /// Time to live of sent packets (default of RFC 1700 and of Linux).
 const TTL: u8 = 64;

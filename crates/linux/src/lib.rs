@@ -28,8 +28,6 @@ mod connection_driver;
 mod diag;
 mod emulate;
 mod helper_process;
-mod impair;
-mod impaired_tun;
 mod namespace;
 mod namespace_reaper;
 mod netlink;
@@ -42,15 +40,15 @@ mod warnings;
 mod watchdog;
 
 pub use clock::RealClock;
-pub use connection_driver::{ConnectionDriver, UnmatchedPackets};
+pub use connection_driver::{
+    ConnectionDriver, ImpairedTun, Impairer, Impairment, ImpairmentCounts, UnmatchedPackets,
+};
 pub use diag::{KernelTcp, KernelTimer, kernel_state, kernel_tcp};
 pub use emulate::{
     DepartingPacket, EmulatedNetwork, Emulation, EmulationCounts, EmulationReport, KernelCounts,
     LatenessHistogram, PathEnd, RunningEmulation, Tolerance, end_nodes, node_count, not_emulated,
 };
 pub use helper_process::{current_executable, detach as detach_helper, spawn as spawn_helper};
-pub use impair::{Impairer, Impairment, ImpairmentCounts};
-pub use impaired_tun::ImpairedTun;
 pub use namespace::Namespace;
 pub use namespace_reaper::{NamespaceReaper, reap_namespaces};
 pub use realtime::enable_realtime_scheduling;

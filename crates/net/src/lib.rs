@@ -20,9 +20,9 @@
 //! | item | here |
 //! |---|---|
 //! | several addresses of a node | a node has one, on all its interfaces |
-//! | routing protocols on wires | routes over wires are given: a chain's, or the shortest by links |
+//! | routing protocols on wires | routes over wires are given: a chain's, the shortest by links, and those of `[[network.route]]` |
 //! | several routing protocols over the air | all nodes with radios run the same, on all airs |
-//! | a choice between gateways | wired nodes reach a node on the air over the gateway with the fewest links |
+//! | messages between gateways | all wired nodes know at once which gateway has heard a node on the air last |
 //! | fragmentation | a packet is forwarded whole |
 
 #![forbid(unsafe_code)]
@@ -32,6 +32,7 @@ mod air;
 mod build;
 mod digest;
 mod event;
+mod faults;
 mod frame_body;
 mod interface;
 mod network;

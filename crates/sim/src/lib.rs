@@ -30,6 +30,7 @@ mod metrics;
 mod network_log;
 mod network_results;
 mod observers;
+mod position_log;
 mod ratio;
 mod result;
 pub mod results;

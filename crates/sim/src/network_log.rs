@@ -1,6 +1,6 @@
 //! Records the events of a network in the event log and the capture.
 
-use driftway_base::{Instant, NodeId};
+use driftway_base::{AirId, NodeId};
 use driftway_net::{Event as NetworkEvent, FailedSend, FrameBody, Interface, Network};
 use driftway_radio::FailReason;
 use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
@@ -14,11 +14,12 @@ use driftway_net::addresses::node_of;
 pub fn record(observers: &mut Observers<'_>, net: &Network, event: &NetworkEvent) {
     if let Some(log) = &mut observers.log {
         match event {
-            NetworkEvent::Frame { from, to, frame, body, .. } => {
-                log.record_frame(frame_entry(frame, *from, *to, body.as_ref()));
+            NetworkEvent::Frame { air, from, to, frame, body } => {
+                let entry = frame_entry(frame, *from, *to, body.as_ref());
+                log.record_frame(Entry { air: Some(air.number()), ..entry });
             }
             other => {
-                if let Some(entry) = entry(net.now(), other) {
+                if let Some(entry) = entry(net, other) {
                     log.record(entry);
                 }
             }
@@ -84,15 +85,15 @@ pub fn record(observers: &mut Observers<'_>, net: &Network, event: &NetworkEvent
     }
 }
 
-/// The entry of the position of a node (m).
-pub fn position(now: Instant, node: NodeId, x: f64, y: f64) -> Entry {
-    let entry = Entry::new(now, node.number(), Layer::Mobility, Event::Position);
-    Entry { x_m: Some(x), y_m: Some(y), ..entry }
-}
-
 /// The entry of an event other than a frame; `None` for those that the log does not have.
-fn entry(now: Instant, event: &NetworkEvent) -> Option<Entry> {
-    let at = |node: NodeId, layer, event| Entry::new(now, node.number(), layer, event);
+fn entry(net: &Network, event: &NetworkEvent) -> Option<Entry> {
+    let at = |node: NodeId, layer, event| Entry::new(net.now(), node.number(), layer, event);
+    let over = |node: NodeId, interface: Interface, entry: Entry| match interface {
+        Interface::Wire(end) => Entry { wire: Some(end.link.number() + 1), ..entry },
+        Interface::Radio(_) => {
+            Entry { air: net.air_at(node, Some(interface)).map(AirId::number), ..entry }
+        }
+    };
     Some(match event {
         NetworkEvent::Delivered { node, packet, initial_ttl } => {
             // The destination does not decrement the time to live.
@@ -107,11 +108,18 @@ fn entry(now: Instant, event: &NetworkEvent) -> Option<Entry> {
                 _ => Layer::Routing,
             };
             let entry = at(*node, layer, Event::Dropped).with_body(body);
-            Entry { neighbour: to.map(NodeId::number), ..entry.with_reason(reason.name()) }
+            let entry =
+                Entry { neighbour: to.map(NodeId::number), ..entry.with_reason(reason.name()) };
+            match interface {
+                Some(interface) if layer != Layer::Routing => over(*node, *interface, entry),
+                _ => entry,
+            }
         }
         NetworkEvent::Enqueued { node, interface, to, body, queue_length } => {
             let entry = at(*node, queue_layer(*interface), Event::Enqueued).with_body(body);
-            Entry { neighbour: to.map(NodeId::number), queue_length: Some(*queue_length), ..entry }
+            let neighbour = to.map(NodeId::number);
+            let entry = Entry { neighbour, queue_length: Some(*queue_length), ..entry };
+            over(*node, *interface, entry)
         }
         NetworkEvent::Dequeued { node, interface, to, body, queue_length } => {
             let event = match interface {
@@ -119,12 +127,14 @@ fn entry(now: Instant, event: &NetworkEvent) -> Option<Entry> {
                 Interface::Radio(_) => Event::Dequeued,
             };
             let entry = at(*node, queue_layer(*interface), event).with_body(body);
-            Entry { neighbour: to.map(NodeId::number), queue_length: Some(*queue_length), ..entry }
+            let neighbour = to.map(NodeId::number);
+            let entry = Entry { neighbour, queue_length: Some(*queue_length), ..entry };
+            over(*node, *interface, entry)
         }
         // The rows of a wire are those of its sending end.
-        NetworkEvent::Received { node, interface: Interface::Wire(_), from, body } => {
+        NetworkEvent::Received { node, interface: interface @ Interface::Wire(_), from, body } => {
             let entry = at(*from, Layer::Link, Event::Delivered).with_body(body);
-            Entry { neighbour: Some(node.number()), ..entry }
+            over(*node, *interface, Entry { neighbour: Some(node.number()), ..entry })
         }
         NetworkEvent::Received { node, from, body, .. } => {
             let entry = at(*node, Layer::Routing, Event::Received).with_body(body);

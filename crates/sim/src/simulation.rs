@@ -140,7 +140,7 @@ impl<'a> Simulation<'a> {
     /// Records the positions that are due by `now`, at which everything before has been done. The network
     /// does not run on by itself beyond the next ones.
     #[inline]
-    fn record_positions(&mut self, now: Instant) {
+    fn record_due_positions(&mut self, now: Instant) {
         if self.world.positions_at <= now {
             self.world.record_positions(now);
             self.set_pause();
@@ -158,7 +158,7 @@ impl<'a> Simulation<'a> {
     /// An internal error: a byte stream was corrupted.
     pub fn step(&mut self) -> Result<bool, RunError> {
         if let Some(at) = self.world.net.paused_at() {
-            self.record_positions(at);
+            self.record_due_positions(at);
             self.world.net.resume();
             self.after_air();
             self.settle();
@@ -173,7 +173,7 @@ impl<'a> Simulation<'a> {
             let at = of_net.min(own);
             if at > self.end {
                 world.now = self.end;
-                self.record_positions(self.end);
+                self.record_due_positions(self.end);
                 return Ok(false);
             }
             if at < world.now {
@@ -181,7 +181,7 @@ impl<'a> Simulation<'a> {
                 return Err(RunError::Conservation(error));
             }
             if at > world.now {
-                self.record_positions(at);
+                self.record_due_positions(at);
             }
             // At one instant the network is first.
             let is_handled = if of_net <= own {

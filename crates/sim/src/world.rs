@@ -85,21 +85,6 @@ impl World<'_> {
         }
     }
 
-    /// Records the positions of nodes that are due by `now`, at which everything before has been done.
-    pub fn record_positions(&mut self, now: Instant) {
-        let Some(log) = self.observers.log.as_mut().filter(|_| self.net.has_radios()) else {
-            return;
-        };
-        while let Some(at) = log.take_positions_due(now) {
-            for node in (0..self.net.nodes()).map(NodeId::from) {
-                if let Some((x, y)) = self.net.position(node, at) {
-                    log.record(network_log::position(at, node, x, y));
-                }
-            }
-        }
-        self.positions_at = log.next_positions();
-    }
-
     /// Keeps the first error of a byte stream.
     pub fn check_stream(&mut self, result: Result<(), String>) {
         if let Err(error) = result {

@@ -4,7 +4,8 @@ use std::io;
 
 use driftway_base::{Duration, Instant};
 
-use crate::{Impairer, Impairment, ImpairmentCounts, RealClock, Tun};
+use super::impair::{Impairer, Impairment, ImpairmentCounts};
+use crate::{RealClock, Tun};
 
 /// Room for any IPv4 packet.
 const LARGEST_PACKET: usize = 65_535;

@@ -3,7 +3,7 @@
 
 pub mod counters;
 pub mod link_monitor;
-pub mod mac;
+pub mod mac_layer;
 pub mod medium;
 pub mod radio;
 pub mod route_prober;

@@ -8,7 +8,7 @@ use driftway_radio::MacReport;
 use driftway_route::LinkRetry;
 use typed_index_collections::{TiVec, ti_vec};
 
-use super::mac::MacLayer;
+use super::mac_layer::MacLayer;
 use crate::event::AcceptedPacket;
 
 /// A packet that waits for address resolution: its handle, and its position in the interface queue.

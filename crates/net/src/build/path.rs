@@ -11,9 +11,9 @@ use typed_index_collections::TiSlice;
 use super::seeds::Seeds;
 use crate::addresses::address;
 use crate::air::medium::Medium;
+use crate::faults::{FaultPlan, Faults, active_faults};
 use crate::network::{GatewayRoles, Node, Parts};
 use crate::wired::chain::{Chain, ChainLinks};
-use crate::wired::faults::{FaultPlan, Faults, active_faults};
 use crate::wired::topology::{Topology, WiredRoutes};
 use crate::wired::wires::Wires;
 

@@ -10,8 +10,8 @@ use super::schedule::TimerId;
 use super::task::Task;
 use super::{Network, OPAQUE_STREAM};
 use crate::event::{Event, FaultPlace};
+use crate::faults::{FaultAction, PartitionNotification};
 use crate::interface::{Interface, LinkEnd, Place};
-use crate::wired::faults::{FaultAction, PartitionNotification};
 
 impl Network {
     pub(super) fn schedule_fault(&mut self, number: u32) {

@@ -5,6 +5,7 @@
 //! asked, and goes on with the last task when it is called again. So hosts act at the same points as
 //! if the network called them.
 
+mod arp;
 mod ends;
 mod failures;
 mod faults;
@@ -21,9 +22,8 @@ mod node_timers;
 mod notices;
 mod over_air;
 mod over_wires;
+mod record_events;
 mod recorder;
-mod recording;
-mod resolution;
 mod route_probes;
 mod schedule;
 mod task;
@@ -40,11 +40,11 @@ use crate::air::counters::RoutingCounters;
 use crate::air::medium::Medium;
 use crate::digest::Digest;
 use crate::event::{Event, Recording};
+use crate::faults::Faults;
 use crate::interface::{Outcome, Place};
 use crate::output::Output;
 use crate::packets::PacketsInTransit;
 use crate::wakeups::WakeUp;
-use crate::wired::faults::Faults;
 use crate::wired::gateways::Gateways;
 use crate::wired::topology::Topology;
 use crate::wired::wires::Wires;

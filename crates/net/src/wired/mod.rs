@@ -1,8 +1,6 @@
-//! Parts of wired networks that do not act on the network: the topology with its routes, and the
-//! schedules of faults.
+//! Parts of wired networks that do not act on the network: the topology with its routes.
 
 pub mod chain;
-pub mod faults;
 pub mod gateways;
 pub mod route_table;
 pub mod topology;

@@ -18,11 +18,11 @@
 //! zeros; bytes that it leaves out are present, because packets are encoded by the standard.
 
 mod dot11;
+mod interface;
 mod pcapng;
 mod radiotap;
 #[cfg(test)]
 mod test;
-mod wired_hop;
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -35,10 +35,10 @@ use driftway_wire::{EncodeError, HardwareAddr, Payload, RoutedPacket};
 
 use crate::log::LONGEST_FRAME;
 use dot11::Header;
-
-use pcapng::{CaptureInterface, CaptureWriter};
+use interface::CaptureInterface;
+pub use interface::WiredHop;
+use pcapng::CaptureWriter;
 use radiotap::Radiotap;
-pub use wired_hop::WiredHop;
 
 /// A capture of one run, written during the run.
 pub struct Capture {

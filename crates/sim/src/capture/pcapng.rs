@@ -1,4 +1,4 @@
-//! The blocks of a pcapng file and its interfaces.
+//! The blocks of a pcapng file.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,67 +15,15 @@ use pcap_file::pcapng::blocks::interface_description::{
 use pcap_file::pcapng::blocks::name_resolution::{Ipv4Record, NameResolutionBlock, Record};
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::pcapng::blocks::{Block, PcapNgBlock};
-use pcap_file::{DataLink, Endianness, PcapError};
+use pcap_file::{Endianness, PcapError};
 
-use super::wired_hop::WiredHop;
+use super::interface::CaptureInterface;
 use driftway_net::addresses::address;
 
 /// Timestamps count 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
 
 type Output = Box<dyn Write + Send>;
-
-/// An interface of a capture.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CaptureInterface {
-    /// The frames that a node sends, with the name of the air if there are several.
-    Node(NodeId, Option<String>),
-    /// The packets that a node sends over a wire.
-    Wire(WiredHop),
-    /// Packets that were dropped, as frames.
-    Lost,
-    /// Packets that were dropped, without frames.
-    LostOnWire,
-}
-
-impl CaptureInterface {
-    const fn link_type(&self) -> DataLink {
-        match self {
-            Self::Node(..) | Self::Lost => DataLink::IEEE802_11_RADIOTAP,
-            Self::Wire(_) | Self::LostOnWire => DataLink::RAW,
-        }
-    }
-
-    fn name(&self) -> String {
-        match self {
-            Self::Node(node, None) => format!("node-{node}"),
-            Self::Node(node, Some(air)) => format!("node-{node}-{air}"),
-            Self::Wire(WiredHop { wire, node, .. }) => format!("node-{node}-wire-{wire}"),
-            Self::Lost | Self::LostOnWire => "lost".to_owned(),
-        }
-    }
-
-    fn description(&self) -> String {
-        match self {
-            Self::Node(node, None) => format!("frames sent by node {node}"),
-            Self::Node(node, Some(air)) => format!("frames sent by node {node} on air {air}"),
-            Self::Wire(WiredHop { wire, node, neighbour }) => {
-                format!("packets sent by node {node} to node {neighbour} over wire {wire}")
-            }
-            Self::Lost => "packets dropped in a node, not transmitted".to_owned(),
-            Self::LostOnWire => "packets dropped in a node or on a wire".to_owned(),
-        }
-    }
-
-    /// The nodes that it involves.
-    fn nodes(&self) -> [Option<NodeId>; 2] {
-        match self {
-            Self::Node(node, _) => [Some(*node), None],
-            Self::Wire(WiredHop { node, neighbour, .. }) => [Some(*node), Some(*neighbour)],
-            Self::Lost | Self::LostOnWire => [None, None],
-        }
-    }
-}
 
 /// Writes blocks, and each interface's description before its first packet. The first error of the
 /// output is kept until the end, and nothing is written after it, so that the run itself is not

@@ -71,6 +71,10 @@ pub struct Entry {
     /// The source route of a packet under DSR, with both ends, as in `0-3-7-4`; of a salvaged packet, from
     /// the node that has salvaged it on.
     pub source_route: Option<String>,
+    /// The wire, from 1, in the order of the scenario; of rows of the layer `link`.
+    pub wire: Option<u32>,
+    /// The air, from 0, in the order of the scenario; of rows of the layers `air` and `queue`.
+    pub air: Option<u32>,
 }
 
 /// The part of a node in which an event occurs.
@@ -181,6 +185,8 @@ impl Entry {
             rto_s: None,
             x_m: None,
             y_m: None,
+            wire: None,
+            air: None,
         }
     }
 

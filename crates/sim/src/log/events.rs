@@ -84,27 +84,27 @@ pub const EVENTS: &[EventInfo] = &[
     event(Layer::Air, Event::Sent, "The node transmitted a frame, which began at this time.")
         .of_packet()
         .because(RECEPTIONS)
-        .with(&["neighbour"]),
+        .with(&["neighbour", "air"]),
     event(Layer::Air, Event::Retransmitted, "As `sent`, for a frame that had been sent before.")
         .of_packet()
         .because(RECEPTIONS)
-        .with(&["neighbour"]),
+        .with(&["neighbour", "air"]),
     event(Layer::Queue, Event::Enqueued, "A packet entered the node's interface queue.")
         .of_packet()
-        .with(&["neighbour", "queue_length"]),
+        .with(&["neighbour", "air", "queue_length"]),
     event(Layer::Queue, Event::Dequeued, "A packet left the queue for the MAC layer.")
         .of_packet()
-        .with(&["neighbour", "queue_length"]),
+        .with(&["neighbour", "air", "queue_length"]),
     event(Layer::Queue, Event::Dropped, "The queue dropped a packet.")
         .of_packet()
         .because(Reasons::Drop)
-        .with(&["neighbour"]),
+        .with(&["neighbour", "air"]),
     event(Layer::Link, Event::Enqueued, "A packet entered the queue of the node's end of a wire.")
         .of_packet()
-        .with(&["neighbour", "queue_length"]),
+        .with(&["neighbour", "wire", "queue_length"]),
     event(Layer::Link, Event::Sent, "The transmission of a packet over the wire began.")
         .of_packet()
-        .with(&["neighbour", "queue_length"]),
+        .with(&["neighbour", "wire", "queue_length"]),
     event(
         Layer::Link,
         Event::Dropped,
@@ -112,10 +112,10 @@ pub const EVENTS: &[EventInfo] = &[
     )
     .of_packet()
     .because(Reasons::Drop)
-    .with(&["neighbour"]),
+    .with(&["neighbour", "wire"]),
     event(Layer::Link, Event::Delivered, "A packet reached the other end of the wire.")
         .of_packet()
-        .with(&["neighbour"]),
+        .with(&["neighbour", "wire"]),
     event(
         Layer::Routing,
         Event::Received,

@@ -63,6 +63,8 @@ fn every_column_round_trips_through_csv() {
         x_m: Some(0.1 + 0.2),
         y_m: Some(-1e-9),
         source_route: Some("4-7-8-9".into()),
+        wire: Some(2),
+        air: Some(1),
         ..at(0, Event::Dropped).with_reason("queue-overflow").with_packet(&segment())
     };
     let bare = at(12_001, Event::FalseLinkFailure);
@@ -75,11 +77,12 @@ fn every_column_round_trips_through_csv() {
     assert_eq!(
         lines.next().unwrap(),
         "time_s,node,layer,event,reason,kind,flow,packet,source,destination,neighbour,bytes,\
-         offset_bytes,hops,queue_length,cwnd_bytes,ssthresh_bytes,rto_s,x_m,y_m,source_route"
+         offset_bytes,hops,queue_length,cwnd_bytes,ssthresh_bytes,rto_s,x_m,y_m,source_route,\
+         wire,air"
     );
     let start = "12.000000001,7,queue,dropped,queue-overflow,tcp-data,3,4:117,4,9,8,1500,2920,";
     assert!(lines.next().unwrap().starts_with(start), "{text}");
-    assert_eq!(lines.next().unwrap(), "12.001000000,7,queue,false-link-failure,,,,,,,,,,,,,,,,,");
+    assert_eq!(lines.next().unwrap(), "12.001000000,7,queue,false-link-failure,,,,,,,,,,,,,,,,,,,");
 }
 
 #[test]
