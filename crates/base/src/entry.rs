@@ -5,6 +5,30 @@ use alloc::sync::Arc;
 use crate::options::{OptionError, OptionInfo, OptionValue, Options};
 
 /// Options from which a `T` is made for a place `P`. Their `Default` applies to a scenario that gives only the name.
+///
+/// `P` and `T` are those of the entry: a routing protocol is `Declared<RoutingPlace, Box<dyn RoutingProtocol>>`
+/// (`driftway_route`), a mobility model `Declared<Plane, Result<Mobility, ParameterError>>` (`driftway_radio`).
+///
+/// ```
+/// use driftway_base::{Declared, Entry, options};
+///
+/// options! {
+///     /// Options of a greeting.
+///     struct Greeting {
+///         /// Number of repetitions.
+///         times: count(1, 1..=10),
+///     }
+/// }
+/// impl Declared<&str, String> for Greeting {
+///     const NAME: &'static str = "greeting";
+///     const SUMMARY: &'static str = "A greeting.";
+///     fn build(self, place: &&str) -> String {
+///         format!("hello {place} ").repeat(self.times as usize)
+///     }
+/// }
+/// let entry: Entry<&str, String> = Entry::new::<Greeting>();
+/// assert_eq!(entry.build(&[], &"world").unwrap(), "hello world ");
+/// ```
 pub trait Declared<P, T>: Options {
     /// Name in scenarios.
     const NAME: &'static str;

@@ -179,7 +179,8 @@ impl<T: Named> OptionField for T {
 /// | `word` | an enumeration of [`named!`](crate::named) | `word(CwndAfterOutage::Keep)` |
 /// | `first_tick` | [`Duration`](crate::Duration) | without a value: the driver supplies the first tick of the host's clock |
 ///
-/// A first entry `..part: PartOptions,` adds the options of another type.
+/// Times are literals in `us`, `ms` or `s`; bounds are literals of the same kind, of a time also associated constants. There
+/// are no lists and no pairs. A first entry `..part: PartOptions,` adds the options of another type.
 ///
 /// ```
 /// use driftway_base::options::{OptionValue, Options};

@@ -4,11 +4,11 @@
 //! |---|---|
 //! | load a scenario and run it | [`Scenario::load`], [`run()`], or a [`Simulation`] step by step |
 //! | add an aid of one's own | [`Registry`], [`Scenario::load_with`] |
-//! | run many seeds or a study, and keep the results | [`experiment::runner`], [`experiment::study`] |
-//! | get results as tables | [`experiment::rows::tables_of_runs`] |
+//! | run many seeds or a study, and keep the results | `experiment::runner`, `experiment::study` |
+//! | get results as tables | `experiment::rows::tables_of_runs` |
 //! | drive a TCP connection over packets of one's own | [`Connection`], with [`wire`] for the bytes |
 //! | put an aid below a TCP of one's own | [`Aid`], [`aid::registry::find`] |
-//! | connect [`Connection`] to a Linux kernel | [`linux::Tun`], [`linux::ConnectionDriver`] |
+//! | connect [`Connection`] to a Linux kernel | `linux::Tun`, `linux::ConnectionDriver` |
 //!
 //! Everything else is in the crates that are re-exported as modules, under the names that the architecture
 //! uses. Connection, aids, routing and queues are state machines without I/O: time and randomness are
@@ -53,26 +53,39 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[doc(inline)]
 pub use driftway_aid as aid;
+#[doc(inline)]
 pub use driftway_base as base;
+#[doc(inline)]
 pub use driftway_link as link;
+#[doc(inline)]
 pub use driftway_route as route;
+#[doc(inline)]
 pub use driftway_shim as shim;
+#[doc(inline)]
 pub use driftway_tcp as tcp;
+#[doc(inline)]
 pub use driftway_wire as wire;
 
 #[cfg(feature = "simulator")]
+#[doc(inline)]
 pub use driftway_endpoint as endpoint;
 #[cfg(feature = "studies")]
+#[doc(inline)]
 pub use driftway_experiment as experiment;
 #[cfg(feature = "simulator")]
+#[doc(inline)]
 pub use driftway_radio as radio;
 #[cfg(feature = "simulator")]
+#[doc(inline)]
 pub use driftway_scenario as scenario;
 #[cfg(feature = "simulator")]
+#[doc(inline)]
 pub use driftway_sim as sim;
 
 #[cfg(all(feature = "linux", target_os = "linux"))]
+#[doc(inline)]
 pub use driftway_linux as linux;
 
 pub use driftway_aid::{Aid, SegmentVerdict};

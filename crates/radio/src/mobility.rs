@@ -116,9 +116,17 @@ impl Mobility {
         self.trajectories.len()
     }
 
-    /// Returns the next leg of a station: first the leg at the start of the run, then each time the
-    /// leg that follows the previous one.
+    /// Returns the next leg of a station that takes time: first the leg at the start of the run, then each time the
+    /// leg that follows the previous one. After a thousand legs that take none the station stays where it is.
     pub(crate) fn next_leg(&mut self, station: StationId) -> Option<Leg> {
-        self.trajectories.get_mut(station)?.next_leg()
+        let trajectory = self.trajectories.get_mut(station)?;
+        for _ in 0..1000 {
+            let leg = trajectory.next_leg()?;
+            if leg.until > leg.since {
+                return Some(leg);
+            }
+        }
+        let Leg { since, x, y, .. } = trajectory.next_leg()?;
+        Some(Leg::at_rest(since, Instant::FAR_FUTURE, (x, y)))
     }
 }

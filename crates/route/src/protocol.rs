@@ -4,8 +4,8 @@
 //! events and polls until there is no [`Output`].
 //!
 //! Each host packet that enters comes out once, as [`Output::Transmit`], [`Output::Deliver`] or
-//! [`Output::Drop`], or is buffered; and once more for each [`Output::Duplicated`]. Control packets are not
-//! accounted for.
+//! [`Output::Drop`], or is buffered; and once more for each [`Output::Duplicated`]. A packet that is broadcast enters
+//! each receiver as a packet of its own. Control packets are not accounted for: they need no [`Output::Drop`].
 //!
 //! # Gateways
 //!
@@ -49,11 +49,12 @@ pub type RoutingEntry = Entry<RoutingPlace, Box<dyn RoutingProtocol>>;
 
 /// A routing protocol at one node.
 pub trait RoutingProtocol: Send {
-    /// Sends a packet of the local host, or one that came in over a wire of a gateway.
+    /// Sends a packet of the local host, or one that came in over a wire of a gateway. It has its IP identification and
+    /// its time to live; its destination may be the broadcast address.
     fn send(&mut self, now: Instant, packet: Packet);
 
     /// Requests one [`Output::RouteFound`] for the next route to `destination`, even if the local host sends
-    /// nothing there.
+    /// nothing there. Where there is a route, it is the next one after that.
     fn watch_route(&mut self, destination: Ipv4Addr);
 
     /// Declares that `destination` is reached through this node, outside the ad hoc network.
@@ -65,7 +66,8 @@ pub trait RoutingProtocol: Send {
         let _ = (destination, gateway);
     }
 
-    /// Handles a packet received from the neighbour `from`, unicast to this node or broadcast.
+    /// Handles a packet received from the neighbour `from`, unicast to this node or broadcast. The protocol decrements
+    /// the time to live of what it forwards.
     fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: RoutedPacket);
 
     /// Handles a packet overheard between two other nodes; returns true if there may be output to poll.
@@ -171,7 +173,10 @@ pub enum Output {
     /// Deliver a packet to the local host; or, if it is for an external host, forward it on a wire. Then its
     /// time to live has not been decremented for this step.
     Deliver(Packet),
-    /// A packet is dropped. The driver generates the feedback for it (ICMP, RFN).
+    /// A packet is dropped. The driver generates the feedback for it (ICMP, RFN), but for the reasons
+    /// [`Loop`](DropReason::Loop), which also stands for a copy of what has been here,
+    /// [`Unconfirmed`](DropReason::Unconfirmed), [`SendBufferFull`](DropReason::SendBufferFull) and
+    /// [`SendBufferTimeout`](DropReason::SendBufferTimeout).
     Drop {
         /// The packet.
         packet: RoutedPacket,

@@ -46,14 +46,15 @@ impl Registry {
         self
     }
 
-    /// Adds a routing protocol of ad hoc networks.
+    /// Adds a routing protocol of ad hoc networks, made of declared options ([`Declared`](driftway_base::Declared)) or a
+    /// closure.
     #[must_use]
     pub fn routing(mut self, entry: RoutingEntry) -> Self {
         self.routing.push(Arc::new(entry));
         self
     }
 
-    /// Adds a mobility model.
+    /// Adds a mobility model, made of declared options ([`Declared`](driftway_base::Declared)) or a closure.
     #[must_use]
     pub fn mobility(mut self, entry: MobilityEntry) -> Self {
         self.mobility.push(Arc::new(entry));

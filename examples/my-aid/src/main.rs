@@ -2,6 +2,9 @@
 //!
 //! `cargo run --release [SCENARIO]`; without a scenario, `scenarios/partition.toml`.
 
+use std::error::Error;
+use std::process::ExitCode;
+
 use driftway::aid::options::AidOptions;
 use driftway::aid::registry::AidEntry;
 use driftway::base::{
@@ -89,15 +92,27 @@ impl Aid for Wait {
     fn on_timeout(&mut self, _: Instant, _: &TcpView) {}
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> ExitCode {
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/partition.toml");
     let file = std::env::args().nth(1).unwrap_or(example.to_owned());
+    match compare(&file) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs a scenario without an aid and with this one.
+fn compare(file: &str) -> Result<(), Box<dyn Error>> {
     let registry = Registry::new().aid(AidEntry::new::<WaitOptions>());
     for aid in ["none", "wait"] {
-        let scenario = Scenario::load_with(&file, &[("flow.0.aid".into(), aid.into())], &registry)?;
+        let scenario = Scenario::load_with(file, &[("flow.0.aid".into(), aid.into())], &registry)?;
         let flow = &run(scenario, 1, None)?.flows[0];
         println!(
-            "{aid}: {:.1} s, {} retransmissions",
+            "{aid}: {} kB in {:.1} s, {} retransmissions",
+            flow.delivered_bytes / 1000,
             flow.end_s - flow.start_s,
             flow.retransmissions.unwrap_or(0)
         );

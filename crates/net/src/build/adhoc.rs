@@ -105,7 +105,7 @@ pub fn build_medium(
         link_monitor,
         ..Medium::none()
     };
-    let is_promiscuous = routing.first().is_some_and(|node| node.is_promiscuous());
+    let is_promiscuous = routing.iter().any(|node| node.is_promiscuous());
     for air in stations {
         add_air(&mut medium, air, is_promiscuous)?;
     }

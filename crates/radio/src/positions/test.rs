@@ -2,8 +2,9 @@ use driftway_base::{Duration, Instant, StationId};
 use proptest::prelude::*;
 
 use super::Positions;
+use crate::Leg;
 use crate::Mobility;
-use crate::mobility::{ConstantVelocity, InitialDistribution, RandomWaypoint};
+use crate::mobility::{ConstantVelocity, InitialDistribution, RandomWaypoint, Trajectory};
 
 fn walkers(stations: u32, side: f64, speed: (f64, f64), seed: u64) -> Mobility {
     let model = RandomWaypoint {
@@ -27,6 +28,32 @@ fn stations_in_range_are_ordered_and_exclude_the_sender() {
     positions.stations_in_range(Instant::from_secs(1), StationId::new(2), &mut out);
     let found: Vec<_> = out[3..].iter().map(|h| h.station.number()).collect();
     assert_eq!(found, [1, 3]);
+}
+
+/// A trajectory whose legs take no time after the first second.
+#[derive(Clone, Debug, Default)]
+struct Stuck {
+    time: Instant,
+}
+
+impl Trajectory for Stuck {
+    fn next_leg(&mut self) -> Option<Leg> {
+        let since = std::mem::replace(&mut self.time, Instant::from_secs(1));
+        Some(Leg { since, until: self.time, x: 3.0, y: 4.0, vx: 0.0, vy: 0.0 })
+    }
+
+    fn clone_boxed(&self) -> Box<dyn Trajectory> {
+        Box::new(self.clone())
+    }
+}
+
+#[test]
+fn a_station_whose_legs_take_no_time_stays() {
+    let mut positions = Positions::new(Mobility::new([Stuck::default()]), 550.0);
+    for second in [0, 1, 100] {
+        let place = positions.position(StationId::new(0), Instant::from_secs(second));
+        assert_eq!(place, (3.0, 4.0), "at {second} s");
+    }
 }
 
 #[test]

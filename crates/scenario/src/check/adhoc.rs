@@ -146,11 +146,12 @@ fn check_mobility(network: &Adhoc) -> CheckResult {
             require_in_area(key("chain"), (Distance(end), Distance(0.0)), network.area)?;
         }
     }
+    let is_listed = matches!(network.mobility, Mobility::Model(_));
     network.mobility(0).map(|_| ()).map_err(|bad| {
         bad_parameter(bad, |parameter| match parameter {
             "area" => "network.area".into(),
-            "position" => key("positions"),
-            "velocity" => key("velocities"),
+            "position" if is_listed => key("positions"),
+            "velocity" if is_listed => key("velocities"),
             other => key(other),
         })
     })
