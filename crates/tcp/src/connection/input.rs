@@ -222,8 +222,6 @@ impl Connection {
         if !segment.flags.contains(TcpFlags::ACK) {
             return nothing;
         }
-        self.last_received = now;
-        self.update_ts_recent(now, segment);
         if self.state == State::SynReceived {
             if !self.acknowledges_syn(segment) {
                 self.reply_with_reset(segment);
@@ -235,8 +233,11 @@ impl Connection {
             self.on_established(now);
         }
         if !self.on_ack(now, segment) {
+            // It is dropped (RFC 9293 §3.10.7.4), so that its timestamp does not count, either.
             return nothing;
         }
+        self.last_received = now;
+        self.update_ts_recent(now, segment);
         let received = self.on_payload(now, segment, ecn);
         self.on_fin(now, segment);
         received

@@ -126,6 +126,18 @@ fn paws_rejects_old_timestamps() {
 }
 
 #[test]
+fn the_timestamp_of_a_segment_with_an_unacceptable_acknowledgment_does_not_count() {
+    // RFC 9293 §3.10.7.4: such a segment is dropped.
+    for unacceptable in [data(1, 10).acking(900), data(1, 0).fin().acking(900)] {
+        let mut conn = TestConnection::established(&Config { timestamps: true, ..plain() });
+        conn.receives(unacceptable.timestamps(900_000, 1));
+        conn.sends(["ack 1"]);
+        conn.receives(data(1, 10).timestamps(5001, 1));
+        conn.sends(["ack 11"]);
+    }
+}
+
+#[test]
 fn after_24_days_ts_recent_is_invalid() {
     // RFC 7323 §5.5
     let mut conn = TestConnection::established(&Config { timestamps: true, ..plain() });
