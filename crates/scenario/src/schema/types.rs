@@ -163,9 +163,13 @@ impl JsonSchema for Aid {
 
 /// Adds to `schema` the built-in routing protocols and mobility models that declare their options themselves.
 pub(super) fn add_built_in_entries(schema: &mut Value) {
-    add_entries(schema.pointer_mut("/$defs/Mobility/anyOf"), "model", built_in_models());
-    add_entries(schema.pointer_mut("/$defs/Routing/oneOf"), "protocol", built_in_protocols());
+    add_entries(schema.pointer_mut(MODELS), "model", built_in_models());
+    add_entries(schema.pointer_mut(PROTOCOLS), "protocol", built_in_protocols());
 }
+
+/// Places of the forms of mobility models and of routing protocols in the schema.
+const MODELS: &str = "/$defs/Mobility/anyOf";
+const PROTOCOLS: &str = "/$defs/Routing/anyOf";
 
 /// Adds a form for each entry.
 fn add_entries<P, T>(forms: Option<&mut Value>, tag: &str, entries: &[Arc<Entry<P, T>>]) {
@@ -233,5 +237,20 @@ fn range(kind: &OptionKind) -> Option<String> {
             Some(format!("{} to {}", Speed(least), Speed(most)))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::Scenario;
+
+    #[test]
+    fn models_and_protocols_have_forms_to_which_others_are_added() {
+        let schema = Scenario::schema();
+        for (place, least) in [(MODELS, 5), (PROTOCOLS, 3)] {
+            let forms = schema.pointer(place).and_then(Value::as_array);
+            assert!(forms.is_some_and(|forms| forms.len() >= least), "{place}: {forms:?}");
+        }
     }
 }
