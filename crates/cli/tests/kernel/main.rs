@@ -31,7 +31,10 @@ fn main() -> ExitCode {
             }
         })
     });
-    let conclusion = run(&Arguments::from_args(), trials.collect());
+    let mut arguments = Arguments::from_args();
+    // They wait more than they compute.
+    arguments.test_threads.get_or_insert(4);
+    let conclusion = run(&arguments, trials.collect());
     let ran = conclusion.num_passed + conclusion.num_failed;
     println!("kernel tests of the command: {ran} run, {} skipped", conclusion.num_ignored);
     conclusion.exit_code()

@@ -274,6 +274,11 @@ impl Network {
             if let Some(output) = self.work.outputs.pop_front() {
                 return Some(output);
             }
+            // The commonest work by far over wires.
+            if let Some(link) = self.work.next_ready_link() {
+                self.poll_link(link);
+                continue;
+            }
             let task = self.work.next_task()?;
             self.run_task(task);
         }

@@ -15,6 +15,7 @@ use crate::output::Output;
 
 impl Network {
     /// Handles the frames that a link has ended, and schedules its next wake-up.
+    #[inline(never)]
     pub(super) fn poll_link(&mut self, link: LinkId) {
         while let Some(event) = self.wires.links[link].poll(self.now) {
             match event {

@@ -41,12 +41,16 @@ impl Work {
         }
     }
 
-    /// Returns the next task.
+    /// Returns the next link to be polled, if there are no tasks.
+    #[inline]
+    pub fn next_ready_link(&mut self) -> Option<LinkId> {
+        if self.tasks.is_empty() { self.ready_links.pop_front() } else { None }
+    }
+
+    /// Returns the next task, where no link is to be polled.
     pub fn next_task(&mut self) -> Option<Task> {
         if let Some(task) = self.tasks.pop() {
             Some(task)
-        } else if let Some(link) = self.ready_links.pop_front() {
-            Some(Task::PollLink { link })
         } else if let Some((node, id)) = self.local_deliveries.pop_front() {
             Some(Task::DeliverLocally { node, id })
         } else if let Some(node) = self.ready_feedback.pop_front() {
