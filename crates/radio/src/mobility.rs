@@ -120,13 +120,14 @@ impl Mobility {
     /// leg that follows the previous one. After a thousand legs that take none the station stays where it is.
     pub(crate) fn next_leg(&mut self, station: StationId) -> Option<Leg> {
         let trajectory = self.trajectories.get_mut(station)?;
+        let mut last = None;
         for _ in 0..1000 {
-            let leg = trajectory.next_leg()?;
-            if leg.until > leg.since {
-                return Some(leg);
+            match trajectory.next_leg() {
+                Some(leg) if leg.until > leg.since => return Some(leg),
+                Some(leg) => last = Some(leg),
+                None => return last.map(|leg| Leg { until: Instant::FAR_FUTURE, ..leg }),
             }
         }
-        let Leg { since, x, y, .. } = trajectory.next_leg()?;
-        Some(Leg::at_rest(since, Instant::FAR_FUTURE, (x, y)))
+        last.map(|leg| Leg::at_rest(leg.since, Instant::FAR_FUTURE, (leg.x, leg.y)))
     }
 }

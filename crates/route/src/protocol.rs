@@ -54,7 +54,7 @@ pub trait RoutingProtocol: Send {
     fn send(&mut self, now: Instant, packet: Packet);
 
     /// Requests one [`Output::RouteFound`] for the next route to `destination`, even if the local host sends
-    /// nothing there. Where there is a route, it is the next one after that.
+    /// nothing there. Where there is a route already, it is reported when routing next learns of one.
     fn watch_route(&mut self, destination: Ipv4Addr);
 
     /// Declares that `destination` is reached through this node, outside the ad hoc network.
@@ -173,10 +173,10 @@ pub enum Output {
     /// Deliver a packet to the local host; or, if it is for an external host, forward it on a wire. Then its
     /// time to live has not been decremented for this step.
     Deliver(Packet),
-    /// A packet is dropped. The driver generates the feedback for it (ICMP, RFN), but for the reasons
-    /// [`Loop`](DropReason::Loop), which also stands for a copy of what has been here,
-    /// [`Unconfirmed`](DropReason::Unconfirmed), [`SendBufferFull`](DropReason::SendBufferFull) and
-    /// [`SendBufferTimeout`](DropReason::SendBufferTimeout).
+    /// A packet is dropped. The driver generates the feedback for it; none for [`Loop`](DropReason::Loop), which also
+    /// stands for a copy of what has been here, and [`Unconfirmed`](DropReason::Unconfirmed). ICMP reports neither
+    /// [`SendBufferFull`](DropReason::SendBufferFull) nor [`SendBufferTimeout`](DropReason::SendBufferTimeout), RFN not
+    /// [`TimeToLive`](DropReason::TimeToLive).
     Drop {
         /// The packet.
         packet: RoutedPacket,

@@ -34,7 +34,7 @@ impl Declared<Plane, Result<Mobility, ParameterError>> for GaussMarkov {
         let least = self.speed * 1e-3;
         if let Some(side) = sides.iter().find(|side| !(least..1e9).contains(*side)) {
             let message = format!("a side of {side} m for a speed of {} m/s", self.speed);
-            let help = "an area that a node crosses in a millisecond or more";
+            let help = "sides that take a node a millisecond or more to cross, below 1e9 m";
             return Err(ParameterError::new("area", message, help));
         }
         Ok(Mobility::new((0..plane.stations).map(|station| Walk::new(self, plane, station))))

@@ -30,14 +30,16 @@ fn stations_in_range_are_ordered_and_exclude_the_sender() {
     assert_eq!(found, [1, 3]);
 }
 
-/// A trajectory whose legs take no time after the first second.
-#[derive(Clone, Debug, Default)]
+/// A trajectory whose legs take no time after the first second, and of which there are so many.
+#[derive(Clone, Debug)]
 struct Stuck {
     time: Instant,
+    legs: u32,
 }
 
 impl Trajectory for Stuck {
     fn next_leg(&mut self) -> Option<Leg> {
+        self.legs = self.legs.checked_sub(1)?;
         let since = std::mem::replace(&mut self.time, Instant::from_secs(1));
         Some(Leg { since, until: self.time, x: 3.0, y: 4.0, vx: 0.0, vy: 0.0 })
     }
@@ -49,10 +51,14 @@ impl Trajectory for Stuck {
 
 #[test]
 fn a_station_whose_legs_take_no_time_stays() {
-    let mut positions = Positions::new(Mobility::new([Stuck::default()]), 550.0);
-    for second in [0, 1, 100] {
-        let place = positions.position(StationId::new(0), Instant::from_secs(second));
-        assert_eq!(place, (3.0, 4.0), "at {second} s");
+    let late = Instant::from_secs(1);
+    for (time, legs) in [(Instant::ZERO, u32::MAX), (Instant::ZERO, 5), (late, 1), (late, u32::MAX)]
+    {
+        let mut positions = Positions::new(Mobility::new([Stuck { time, legs }]), 550.0);
+        for second in [1, 2, 100] {
+            let place = positions.position(StationId::new(0), Instant::from_secs(second));
+            assert_eq!(place, (3.0, 4.0), "{legs} legs, at {second} s");
+        }
     }
 }
 

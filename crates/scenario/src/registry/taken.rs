@@ -17,7 +17,7 @@ use crate::registered::Registered;
 use crate::tree::{Node, Value};
 use crate::{Network, Scenario};
 
-/// The items of a registry that a file names.
+/// The entries, built in or of a registry, that a file names.
 #[derive(Default)]
 pub(crate) struct Taken(Vec<TakenItem>);
 
@@ -49,7 +49,7 @@ enum Item {
     Mobility(Mobility),
 }
 
-/// The keys at which `tree` may name something of a registry, with their paths.
+/// The keys at which `tree` may name an entry, with their paths.
 fn keys(tree: &Node) -> Vec<(Key, Vec<String>)> {
     let list = |node: Option<&Node>| match node.map(|node| &node.value) {
         Some(Value::Array(elements)) => Some(elements.len()),
@@ -81,7 +81,7 @@ fn keys(tree: &Node) -> Vec<(Key, Vec<String>)> {
 }
 
 impl Registry {
-    /// Takes what `tree` names of the registry out of it.
+    /// Takes the entries that `tree` names out of it.
     pub(crate) fn take(&self, tree: &mut Node) -> Result<Taken, Diagnostic> {
         let mut taken = Taken::default();
         for (key, path) in keys(tree) {

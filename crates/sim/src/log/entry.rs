@@ -71,7 +71,7 @@ pub struct Entry {
     /// The source route of a packet under DSR, with both ends, as in `0-3-7-4`; of a salvaged packet, from
     /// the node that has salvaged it on.
     pub source_route: Option<String>,
-    /// The wire, from 1, in the order of the scenario; of rows of the layer `link`.
+    /// The wire, or the hop of a path, from 1, in the order of the scenario; of rows of the layer `link`.
     pub wire: Option<u32>,
     /// The air, from 0, in the order of the scenario; of rows of the layers `air` and `queue`.
     pub air: Option<u32>,

@@ -233,7 +233,8 @@ impl Connection {
             self.on_established(now);
         }
         if !self.on_ack(now, segment) {
-            // It is dropped (RFC 9293 §3.10.7.4), so that its timestamp does not count, either.
+            // It is dropped (RFC 9293 §3.10.7.4): its timestamp does not count, although R3 of RFC 7323 §5.3 precedes
+            // this check, and the peer may not have sent it.
             return nothing;
         }
         self.last_received = now;
@@ -356,8 +357,9 @@ impl Connection {
         let at_the_edge =
             seq == self.rcv.nxt() && self.rcv.window() == 0 || seq + 1 == self.rcv.nxt();
         if segment.flags.contains(TcpFlags::ACK) && self.state.is_synchronized() && at_the_edge {
-            self.last_received = now;
-            self.on_ack(now, segment);
+            if self.on_ack(now, segment) {
+                self.last_received = now;
+            }
         }
         false
     }
