@@ -356,10 +356,12 @@ impl Connection {
         // keep-alives (§3.8.4).
         let at_the_edge =
             seq == self.rcv.nxt() && self.rcv.window() == 0 || seq + 1 == self.rcv.nxt();
-        if segment.flags.contains(TcpFlags::ACK) && self.state.is_synchronized() && at_the_edge {
-            if self.on_ack(now, segment) {
-                self.last_received = now;
-            }
+        if segment.flags.contains(TcpFlags::ACK)
+            && self.state.is_synchronized()
+            && at_the_edge
+            && self.on_ack(now, segment)
+        {
+            self.last_received = now;
         }
         false
     }
