@@ -42,8 +42,10 @@ fn two_shims_are_not_worse_than_none() {
             for shim in shims.into_iter().flatten() {
                 let stood = shim.stop();
                 let counts = stood.counts;
-                assert_eq!((counts.flows, counts.tracking_lost), (1, 0), "{stood:?}");
-                assert_eq!((counts.implausible, counts.preexisting), (0, 0), "{stood:?}");
+                let lost = (counts.tracking_lost, counts.implausible);
+                assert_eq!((counts.flows, lost), (1, (0, 0)), "{stood:?}");
+                // A FIN that comes again after that, since its acknowledgment was lost, and the answer to it.
+                assert!(counts.preexisting <= 4, "{stood:?}");
                 assert!(counts.outages >= 1, "{stood:?}");
                 assert_eq!(counts.survived, counts.outages, "{stood:?}");
                 assert!(stood.flows.is_empty() && stood.memory.0 == 0, "{stood:?}");
