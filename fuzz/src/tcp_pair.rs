@@ -5,7 +5,7 @@ use driftway_base::{
     Act, Assign, Duration, Ecn, Endpoint, HeldTimers, Instant, Ipv4Addr, ProbeSize, ProbeSpacing,
     Release, Retransmit, Seq, SeqRange,
 };
-use driftway_tcp::{Config, Connection, GrowthKind, RecoveryKind, recovery_growth_pairs};
+use driftway_tcp::{Config, Connection, ControlKind, RecoveryKind, recovery_control_pairs};
 use driftway_wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
 use crate::Bytes;
@@ -16,9 +16,9 @@ fn address(host: u8) -> Ipv4Addr {
 
 pub fn run(input: &[u8]) {
     let mut bytes = Bytes(input);
-    let (recovery, growth) = recovery_growth_pairs()
-        .nth(usize::from(bytes.u8()) % recovery_growth_pairs().count())
-        .unwrap_or((RecoveryKind::Reno, GrowthKind::Reno));
+    let (recovery, growth) = recovery_control_pairs()
+        .nth(usize::from(bytes.u8()) % recovery_control_pairs().count())
+        .unwrap_or((RecoveryKind::Reno, ControlKind::Reno));
     let flags = bytes.u8();
     let more = bytes.u8();
     let config = Config {

@@ -8,7 +8,7 @@ use driftway_aid::registry::{AIDS, find};
 use driftway_base::{Duration, Ecn, Endpoint, Instant, Ipv4Addr, RandomStream, Signal, SignalKind};
 use driftway_endpoint::Socket;
 use driftway_tcp::{
-    Config, Connection, DelayedAck, Event, State, recovery_growth_pairs, reset_for,
+    Config, Connection, DelayedAck, Event, State, recovery_control_pairs, reset_for,
 };
 use driftway_wire::TcpSegment;
 use proptest::prelude::*;
@@ -74,7 +74,7 @@ struct Case {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let pairs = recovery_growth_pairs().count();
+    let pairs = recovery_control_pairs().count();
     (
         (0..=AIDS.len(), [0..pairs, 0..pairs], 0_usize..2, any::<bool>(), any::<bool>()),
         (1_u64..400, any::<bool>(), prop_oneof![Just(0_u64), 0_u64..15], any::<u64>()),
@@ -116,7 +116,7 @@ struct Hosts {
 impl Hosts {
     fn new(case: &Case) -> Self {
         let config = |n: usize| {
-            let (recovery, growth) = recovery_growth_pairs().nth(case.pairs[n]).expect("a pair");
+            let (recovery, growth) = recovery_control_pairs().nth(case.pairs[n]).expect("a pair");
             Config {
                 recovery,
                 growth,

@@ -104,6 +104,9 @@ clear_srtt_after = 4
 
 /// No extension of loss recovery later than SACK, and no behaviour specific to Linux.
 const NO_EXTENSIONS: &str = r#"
+hystart = "none"
+linux_growth = false
+pacing = false
 slow_start_by_bytes = false
 ssthresh_from_cwnd = false
 recovery_keeps_ssthresh = false
@@ -118,10 +121,13 @@ f_rto = false
 lcd = false
 "#;
 
-/// Linux 6 with its default settings, except HyStart, which is not implemented, and the delayed
-/// acknowledgment timeout, which Linux adapts between 40 and 200 ms.
+/// Linux 6 with its default settings, except the delayed acknowledgment timeout, which Linux adapts
+/// between 40 and 200 ms.
 const LINUX: &str = r#"
 growth = "cubic"
+hystart = "linux"
+linux_growth = true
+pacing = false
 tick = { rtt = "1 ms", timer = "1 ms" }
 delayed_ack = true
 delayed_ack_timeout = "40 ms"

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use driftway_base::Duration;
 use driftway_tcp::{
-    Clock, Config, DelayedAck, GrowthKind, RecoveryKind, option_default_text, options,
+    Clock, Config, ControlKind, DelayedAck, HystartKind, RecoveryKind, option_default_text, options,
 };
 use serde::{Deserialize, Serialize};
 
@@ -95,8 +95,8 @@ macro_rules! tcp {
             /// A named TCP configuration: `"tahoe-1988"` and `"reno-bsd"` (4.4BSD with its coarse
             /// clock: 500 ms ticks, an initial timeout of 6 s, delayed acknowledgments on 200 ms
             /// ticks, an initial window of one segment), `"newreno"` and `"sack"` (the current RFCs
-            /// with that loss recovery), `"linux"` (the defaults of Linux 6, without HyStart, and
-            /// with a delayed acknowledgment timeout of 40 ms, the minimum of Linux), or `"ns-2"`
+            /// with that loss recovery), `"linux"` (the defaults of Linux 6, with a
+            /// delayed acknowledgment timeout of 40 ms, the minimum of Linux), or `"ns-2"`
             /// (ns-2.35).
             #[serde(skip_serializing_if = "Option::is_none")]
             #[schemars(with = "Option<crate::schema::PresetName>", extend("x-default" = "none"))]
@@ -104,10 +104,12 @@ macro_rules! tcp {
             /// Loss recovery: `"tahoe"`, `"reno"`, `"newreno"`, `"sack"`, `"rack-tlp"` or
             /// `"segment-timers"`.
             pub recovery: Recovery,
-            /// Growth of the congestion window: `"reno"` or `"cubic"`. Not every growth is
-            /// available with every `flow.tcp.recovery`: tahoe and reno need
-            /// `"reno"`.
+            /// Congestion control: `"reno"` or `"cubic"`. Not every one is available with every
+            /// `flow.tcp.recovery`: tahoe and reno need `"reno"`.
             pub growth: Growth,
+            /// The end of slow start before losses: `"none"`, `"linux"` (HyStart, by trains of ACKs
+            /// and by delay) or `"rfc9406"` (HyStart++).
+            pub hystart: Hystart,
             /// Maximum segment size: the largest payload of a segment, before TCP options are
             /// subtracted (RFC 6691). 48 B to 65495 B.
             pub mss: Size,
@@ -140,6 +142,7 @@ macro_rules! tcp {
                     preset: None,
                     recovery: Keyword(config.recovery),
                     growth: Keyword(config.growth),
+                    hystart: Keyword(config.hystart),
                     mss: Size(config.mss.into()),
                     window: Window::Bytes(Size(64_000)),
                     tick: Tick::default(),
@@ -168,6 +171,7 @@ impl Tcp {
         let mut config = Config {
             recovery: self.recovery.0,
             growth: self.growth.0,
+            hystart: self.hystart.0,
             mss: u16::try_from(self.mss.0).unwrap_or(u16::MAX),
             receive_buffer: u32::try_from(self.window_bytes()).unwrap_or(u32::MAX),
             clock,
@@ -220,10 +224,18 @@ impl Keywords for RecoveryKind {
     const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 
-/// Growth of the congestion window, by its name.
-pub type Growth = Keyword<GrowthKind>;
+/// The end of slow start, by its name.
+pub type Hystart = Keyword<HystartKind>;
 
-impl Keywords for GrowthKind {
+impl Keywords for HystartKind {
+    const ALL: &'static [(&'static str, Self)] =
+        &[("none", Self::None), ("linux", Self::Linux), ("rfc9406", Self::Rfc9406)];
+}
+
+/// Congestion control, by its name.
+pub type Growth = Keyword<ControlKind>;
+
+impl Keywords for ControlKind {
     const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 

@@ -4,7 +4,7 @@
 use driftway_base::Duration;
 
 use crate::clock::Clock;
-use crate::growth::GrowthKind;
+use crate::congestion::{ControlKind, ControlOptions, HystartKind};
 use crate::options::Options;
 use crate::recovery::RecoveryKind;
 
@@ -26,8 +26,10 @@ macro_rules! config {
         pub struct Config {
             /// Loss recovery.
             pub recovery: RecoveryKind,
-            /// Window growth (congestion control outside of loss recovery).
-            pub growth: GrowthKind,
+            /// Congestion control.
+            pub growth: ControlKind,
+            /// The end of slow start before losses.
+            pub hystart: HystartKind,
             /// Largest segment sent and announced: payload before options (bytes; RFC 6691).
             pub mss: u16,
             /// Receive buffer (bytes).
@@ -49,7 +51,8 @@ macro_rules! config {
             fn default() -> Self {
                 Self {
                     recovery: RecoveryKind::Sack,
-                    growth: GrowthKind::Reno,
+                    growth: ControlKind::Reno,
+                    hystart: HystartKind::None,
                     mss: 1460,
                     receive_buffer: 65_535,
                     clock: Clock::uniform(Duration::from_millis(1), Duration::ZERO),
@@ -64,7 +67,7 @@ macro_rules! config {
         }
 
         impl Config {
-            /// The options of the table alone, for loss recoveries and window growths.
+            /// The options of the table alone, for loss recoveries.
             pub fn options(&self) -> Options {
                 Options { $($name: self.$name,)* }
             }
@@ -74,6 +77,16 @@ macro_rules! config {
 options!(config);
 
 impl Config {
+    /// The options of the congestion control; `seed` for its random numbers.
+    pub fn control_options(&self, seed: u64) -> ControlOptions {
+        ControlOptions {
+            hystart: self.hystart,
+            linux_growth: self.linux_growth,
+            pacing: self.pacing,
+            seed,
+        }
+    }
+
     /// Shift of the announced receive window: the smallest with which the whole buffer fits into 16
     /// bits (RFC 7323 §2.3), at most 14.
     pub fn receive_window_shift(&self) -> u8 {

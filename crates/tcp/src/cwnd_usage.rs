@@ -3,7 +3,7 @@
 
 use driftway_base::{Instant, Seq};
 
-use crate::growth::CongestionWindow;
+use crate::congestion::CongestionWindow;
 
 /// Outstanding data after a segment has been sent.
 #[derive(Clone, Copy, Debug)]

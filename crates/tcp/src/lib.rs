@@ -3,7 +3,7 @@
 //! (Eifel), 2883 and 3708 (D-SACK), 6069 (TCP-LCD). See [`Connection`] for the contract with a
 //! driver.
 //!
-//! Window growth ([`growth`]), loss recovery ([`recovery`]) and the reaction to route failures (the
+//! Congestion control ([`congestion`]), loss recovery ([`recovery`]) and the reaction to route failures (the
 //! acts of an aid) are separate plug points; each can be driven alone.
 //!
 //! Not modelled, or done otherwise than an RFC says:
@@ -25,10 +25,8 @@
 //! | a larger duplicate threshold after a spurious fast retransmit (RFC 4015 §3.2, step 10) | none; RACK's reordering window adapts |
 //! | a single timer for RTO, PTO and reordering (RFC 8985 §8) | the RTO runs beside the PTO, which never expires later |
 //! | RACK.min_RTT over a path whose RTT falls (RFC 8985 §6.2, step 1) | the minimum of the last 150 to 300 s |
-//! | PRR outside of fast recovery (Linux: after ECN, too) | none |
 //! | the non-validated phase of RFC 7661: the window is kept for five minutes, and cut to the used part after a loss | `window_validation` follows RFC 2861, as Linux does |
 //! | halving the window for each idle RTO, keeping ssthresh (Linux) | the initial window after one RTO (RFC 5681 §4.1) |
-//! | HyStart (RFC 9406), which Linux's CUBIC has | slow start ends with a loss |
 //! | TCP-LCD during a handshake (RFC 6069 §4) | on synchronized connections only |
 //! | a new initial sequence number after returning to LISTEN | the same one; its choice is the driver's (RFC 6528) |
 
@@ -48,19 +46,23 @@ mod options;
 
 mod clock;
 mod config;
+pub mod congestion;
 mod connection;
 mod cwnd_usage;
+pub mod delivery_rate;
 mod disruption;
 pub mod f_rto;
-pub mod growth;
 mod linux_rttvar;
+mod pacing;
 pub mod prr;
 mod reassembly;
 mod receiver;
 pub mod recovery;
+mod recovery_phase;
 mod rtt;
 mod scoreboard;
 pub mod send_state;
+pub mod sent_log;
 mod state;
 mod stats;
 mod timer;
@@ -68,10 +70,10 @@ mod undo_state;
 
 pub use clock::Clock;
 pub use config::{Config, DelayedAck};
+pub use congestion::{ControlKind, HystartKind};
 pub use connection::{Connection, Event, NegotiatedOptions, Received, Transmit, reset_for};
-pub use growth::GrowthKind;
 pub use options::Options;
-pub use recovery::{RecoveryKind, recovery_growth_pairs};
+pub use recovery::{RecoveryKind, recovery_control_pairs};
 pub use rtt::RttEstimator;
 pub use scoreboard::Scoreboard;
 pub use state::{State, Transition, state_diagram};

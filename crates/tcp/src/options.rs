@@ -16,8 +16,8 @@ use driftway_base::Duration;
 /// | `time` | a time span | `200 ms`, `1 s` |
 /// | `optional_count`, `optional_time` | the same, or nothing | `never` |
 ///
-/// The options that a scenario writes in another form are not in the table: loss recovery, window
-/// growth, the maximum segment size, the receive buffer, the clock and delayed acknowledgments are
+/// The options that a scenario writes in another form are not in the table: loss recovery,
+/// congestion control, HyStart, the maximum segment size, the receive buffer, the clock and delayed acknowledgments are
 /// fields of [`Config`](crate::Config).
 #[macro_export]
 macro_rules! options {
@@ -54,6 +54,17 @@ macro_rules! options {
             /// ssthresh, as in Linux (RFC 3465 without its limit L), instead of by at most one
             /// segment (RFC 5681 §3.1, equation 2).
             slow_start_by_bytes: flag(false),
+            /// The window grows as in Linux: by data that is delivered, each segment once and not
+            /// where SACK has reported it before a gap was filled, in whole segments, also with the
+            /// acknowledgment that ends a recovery; CUBIC in Linux' arithmetic, with RFC 9438's
+            /// α < 1 also beyond the previous window, and at least a segment per 20 acknowledged
+            /// ones while no maximum is known. Otherwise by what an acknowledgment covers
+            /// (RFC 5681 §3.1, RFC 9438).
+            linux_growth: flag(false),
+            /// Data leaves at twice the window per round trip in slow start, 1.2 times outside of
+            /// it, in bursts of a millisecond or two segments, as in Linux with pacing. BBR is always
+            /// paced, at a rate of its own.
+            pacing: flag(false),
             /// Computes ssthresh after a loss from cwnd, as in Linux, instead of FlightSize (RFC
             /// 5681 §3.1, equation 4; RFC 9438 §4.6).
             ssthresh_from_cwnd: flag(false),
@@ -70,7 +81,8 @@ macro_rules! options {
             /// An ECN echo leads to slow start from one segment with ssthresh unchanged, instead of
             /// halving the window (RFC 3168 §6.1.2).
             ece_slow_start: flag(false),
-            /// Proportional rate reduction in fast recovery (RFC 9937); needs SACK.
+            /// Proportional rate reduction in fast recovery, which needs SACK, and after an ECN
+            /// echo (RFC 9937).
             prr: flag(false),
             /// D-SACK: the receiver reports duplicate segments (RFC 2883), and the sender undoes
             /// its response to a loss when all its retransmissions were reported as duplicates (RFC

@@ -2,33 +2,19 @@
 
 use alloc::boxed::Box;
 
-use driftway_base::{Instant, Seq, SeqRange};
+use driftway_base::{Duration, Instant, Seq, SeqRange};
 
+use crate::congestion::{AckedData, CongestionControl, CongestionWindow, PacingRate, SentData};
+use crate::delivery_rate::DeliveryRate;
 use crate::f_rto::FRto;
-use crate::growth::{AckedData, CongestionWindow, WindowGrowth};
 use crate::options::Options;
 use crate::prr::Prr;
+pub use crate::recovery_phase::RecoveryPhase;
 use crate::scoreboard::Scoreboard;
+use crate::sent_log::{SentLog, SentSegment};
 
 /// Number of duplicate acknowledgments that indicate a loss (RFC 5681 §3.2).
 pub const DUP_THRESHOLD: u32 = 3;
-
-/// Phase of loss recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecoveryPhase {
-    /// No loss is being recovered.
-    Open,
-    /// Fast recovery, until `point` is acknowledged.
-    Recovery {
-        /// SND.MAX at its start (RFC 6582: recover; RFC 6675: RecoveryPoint).
-        point: Seq,
-    },
-    /// Recovery after a timeout, until `point` is acknowledged.
-    Loss {
-        /// SND.MAX at the timeout.
-        point: Seq,
-    },
-}
 
 /// Delivered data at one time, for the difference that an acknowledgment makes.
 #[derive(Clone, Copy, Debug)]
@@ -50,8 +36,15 @@ pub struct SendState {
     mss: u32,
     /// Congestion window and slow-start threshold.
     pub window: CongestionWindow,
-    /// Policy by which the window grows and shrinks.
-    growth: Box<dyn WindowGrowth>,
+    /// Congestion control, which owns the policy and not the window.
+    control: Box<dyn CongestionControl>,
+    /// The congestion control sets the window itself.
+    has_model: bool,
+    /// Outstanding segments, if `keeps_log`.
+    log: SentLog,
+    keeps_log: bool,
+    /// Delivery rate, for a control with a model.
+    rate: DeliveryRate,
     /// Consecutive duplicate acknowledgments.
     dup_acks: u32,
     /// FlightSize at the first of them, before limited transmit added to it (bytes).
@@ -74,6 +67,8 @@ pub struct SendState {
     timed_out_una: Option<Seq>,
     /// Proportional rate reduction of fast recovery (RFC 9937), if enabled.
     prr: Option<Prr>,
+    /// A reduction without a loss is in progress until this is acknowledged (Linux: CWR).
+    reducing_until: Option<Seq>,
     /// F-RTO detection after a timeout (RFC 5682).
     f_rto: Option<FRto>,
     /// Sends new data on the first two duplicate acknowledgments (RFC 3042).
@@ -92,7 +87,8 @@ impl SendState {
         iss: Seq,
         mss: u32,
         window: CongestionWindow,
-        growth: Box<dyn WindowGrowth>,
+        control: Box<dyn CongestionControl>,
+        keeps_log: bool,
         options: &Options,
     ) -> Self {
         Self {
@@ -101,7 +97,11 @@ impl SendState {
             max: iss,
             mss,
             window,
-            growth,
+            has_model: control.has_model(),
+            keeps_log: keeps_log || control.has_model(),
+            control,
+            log: SentLog::default(),
+            rate: DeliveryRate::default(),
             dup_acks: 0,
             flight_size_at_first_duplicate: 0,
             flight_size_before_ack: None,
@@ -113,6 +113,7 @@ impl SendState {
             prior_window: None,
             timed_out_una: None,
             prr: options.prr.then(Prr::default),
+            reducing_until: None,
             f_rto: None,
             limited_transmit: options.limited_transmit,
             ssthresh_from_cwnd: options.ssthresh_from_cwnd,
@@ -223,6 +224,87 @@ impl SendState {
         }
     }
 
+    /// The log of outstanding segments; empty unless the recovery or the control needs it.
+    pub fn log(&self) -> &SentLog {
+        &self.log
+    }
+    /// The same, for loss detection.
+    pub(crate) fn log_mut(&mut self) -> &mut SentLog {
+        &mut self.log
+    }
+    /// The recovery does not need the log any more.
+    pub(crate) fn release_log(&mut self) {
+        self.keeps_log = self.has_model;
+    }
+    /// The log is kept.
+    pub(crate) fn keeps_log(&self) -> bool {
+        self.keeps_log
+    }
+    /// The congestion control sets the window itself ([`CongestionControl::has_model`]).
+    pub(crate) fn has_model(&self) -> bool {
+        self.has_model
+    }
+    /// The congestion control needs round-trip times.
+    pub(crate) fn wants_round_trips(&self) -> bool {
+        self.control.wants_round_trips()
+    }
+    /// Rate at which data is to leave.
+    pub(crate) fn pacing_rate(&self) -> Option<PacingRate> {
+        self.control.pacing_rate()
+    }
+    /// A reduction of the window without a loss is in progress.
+    pub(crate) fn is_reducing(&self) -> bool {
+        self.reducing_until.is_some()
+    }
+
+    /// Adds a transmission to the log.
+    pub(crate) fn log_sent(&mut self, now: Instant, range: SeqRange) {
+        if !self.keeps_log {
+            return;
+        }
+        let snapshot = match self.has_model {
+            true => self.rate.on_sent(now, self.log.pipe(), range.len()),
+            false => Default::default(),
+        };
+        self.log.on_sent(now, range, snapshot);
+    }
+    /// Removes what is delivered from the log, and passes each segment, or part of one, to `each`.
+    pub(crate) fn take_delivered(
+        &mut self,
+        now: Instant,
+        range: SeqRange,
+        mut each: impl FnMut(SentSegment),
+    ) {
+        let (rate, has_model) = (&mut self.rate, self.has_model);
+        self.log.remove(range, |sent| {
+            if has_model {
+                let bytes = sent.range.len();
+                rate.on_delivered(now, bytes, sent.transmission, sent.sent_at, sent.snapshot);
+            }
+            each(sent);
+        });
+    }
+    /// The delivery rate, for the present acknowledgment.
+    pub(crate) fn rate_mut(&mut self) -> &mut DeliveryRate {
+        &mut self.rate
+    }
+    /// Notes that the application has nothing to send.
+    pub(crate) fn on_app_limited(&mut self) {
+        if self.has_model {
+            self.rate.on_app_limited(self.log.pipe());
+        }
+    }
+    /// Reports transmitted data to the congestion control.
+    pub(crate) fn report_sent(&mut self, now: Instant, sent: SentData) {
+        self.control.on_sent(now, &mut self.window, sent);
+    }
+    /// Notes that timers were frozen.
+    pub(crate) fn on_thaw(&mut self, now: Instant, frozen_for: Duration) {
+        self.log.postpone(now, frozen_for);
+        self.rate.postpone(now, frozen_for);
+        self.control.on_thaw(now, frozen_for);
+    }
+
     /// Starts the processing of an acknowledgment: until
     /// [`end_ack_processing`](Self::end_ack_processing), responses to congestion use the FlightSize
     /// of now.
@@ -251,6 +333,9 @@ impl SendState {
         // Sequence numbers wrap after 2 GiB: what is behind SND.UNA must be forgotten.
         self.timed_out_una = None;
         self.recover = self.recover.filter(|point| ack.at_or_before(*point));
+        if self.reducing_until.is_some_and(|point| ack.at_or_after(point)) {
+            self.reducing_until = None;
+        }
     }
     /// Counts a duplicate acknowledgment.
     pub(crate) fn count_dup_ack(&mut self) {
@@ -312,8 +397,14 @@ impl SendState {
         self.window.cwnd = self.mss;
     }
 
-    /// Responds to congestion by a new ssthresh; the caller sets cwnd.
+    /// Responds to a loss by a new ssthresh; the caller sets cwnd.
     pub fn reduce_ssthresh(&mut self, now: Instant) {
+        let flight_size = self.begin_reduction();
+        self.window.ssthresh = self.control.on_loss(now, &self.window, flight_size, self.mss);
+    }
+
+    /// Keeps the window for an undo; returns the FlightSize that counts (bytes).
+    fn begin_reduction(&mut self) -> u32 {
         self.prior_window = Some(self.window);
         // RFC 5681 §3.2, step 2: segments sent by limited transmit do not count.
         let counting = self.phase == RecoveryPhase::Open && self.dup_acks > 0;
@@ -321,11 +412,10 @@ impl SendState {
         // SACKed and lost data still counts in FlightSize, although it no longer takes room in
         // cwnd: after one response to a loss the next would raise ssthresh (§4.3 wants it lowered
         // twice; equation 4 says "no more than").
-        let flight_size = match self.ssthresh_from_cwnd {
+        match self.ssthresh_from_cwnd {
             true => self.window.cwnd,
             false => self.flight_size().min(most).min(self.window.cwnd),
-        };
-        self.window.ssthresh = self.growth.on_congestion(now, &self.window, flight_size, self.mss);
+        }
     }
 
     /// Responds to congestion by slow start with the present ssthresh.
@@ -337,7 +427,27 @@ impl SendState {
     /// Responds to congestion without a loss: cwnd and ssthresh are reduced once.
     pub fn reduce_cwnd(&mut self, now: Instant) {
         self.reduce_ssthresh(now);
-        self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+        if !self.has_model {
+            self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+        }
+    }
+
+    /// Responds to an ECN echo: cwnd is reduced to the new ssthresh, with PRR in proportion to what
+    /// is delivered, as in Linux, otherwise at once.
+    pub(crate) fn reduce_for_ecn(&mut self, now: Instant) {
+        let flight_size = self.begin_reduction();
+        let before = self.window.cwnd;
+        self.window.ssthresh = self.control.on_ecn(now, &self.window, flight_size, self.mss);
+        if self.has_model {
+            return;
+        }
+        match &mut self.prr {
+            Some(prr) => {
+                *prr = Prr::begin(before);
+                self.reducing_until = Some(self.max);
+            }
+            None => self.window.cwnd = before.min(self.window.ssthresh),
+        }
     }
 
     /// Sets SND.NXT to SND.UNA without counting anything as lost. If `guarded`, duplicates of what
@@ -362,6 +472,7 @@ impl SendState {
     pub fn complete_prr(&mut self) {
         if let Some(prr) = self.prr.as_mut().filter(|prr| prr.is_active())
             && self.phase == RecoveryPhase::Open
+            && self.reducing_until.is_none()
         {
             prr.end();
             self.window.cwnd = self.window.ssthresh;
@@ -376,19 +487,20 @@ impl SendState {
 
     /// Ends PRR when fast recovery is left otherwise than by an acknowledgment.
     fn abort_prr(&mut self) {
+        self.reducing_until = None;
         if let Some(prr) = &mut self.prr {
             prr.end();
         }
     }
 
-    /// Grows the window for an acknowledgment of new data outside of fast recovery.
-    pub fn grow(&mut self, now: Instant, acked: AckedData) {
-        self.growth.on_ack(now, &mut self.window, acked);
+    /// Passes an acknowledgment that may change the window to the congestion control.
+    pub fn grow(&mut self, now: Instant, acked: &AckedData) {
+        self.control.on_ack(now, &mut self.window, acked);
     }
 
-    /// Reports to the growth that sending is not limited by cwnd.
+    /// Reports to the congestion control that sending is not limited by cwnd.
     pub(crate) fn pause_growth(&mut self, now: Instant) {
-        self.growth.on_pause(now);
+        self.control.on_pause(now);
     }
 
     /// Enters loss recovery as after a timeout, but without one.
@@ -401,12 +513,12 @@ impl SendState {
     /// §3.1).
     pub fn enter_loss(&mut self, now: Instant) {
         let recovering = matches!(self.phase, RecoveryPhase::Recovery { .. });
-        let kept = self.recovery_keeps_ssthresh && recovering;
+        let kept = self.recovery_keeps_ssthresh && (recovering || self.is_reducing());
         if self.timed_out_una != Some(self.una) && !kept {
             self.reduce_ssthresh(now);
         }
         self.timed_out_una = Some(self.una);
-        self.growth.on_timeout();
+        self.control.on_timeout();
         if self.scoreboard.sacked_range_at(self.una).is_some() {
             // The peer has reneged (RFC 2018 §8).
             self.scoreboard.clear();
@@ -445,8 +557,15 @@ impl SendState {
     /// Enters fast recovery with cwnd = ssthresh: the pipe says what is outstanding (RFC 6675 §5,
     /// step 4).
     pub fn enter_recovery(&mut self, now: Instant) {
-        self.reduce_ssthresh(now);
-        self.window.cwnd = self.window.ssthresh;
+        if self.is_reducing() {
+            // One response to congestion in a round trip; that to an ECN echo cannot be undone.
+            self.prior_window = None;
+        } else {
+            self.reduce_ssthresh(now);
+            if !self.has_model {
+                self.window.cwnd = self.window.ssthresh;
+            }
+        }
         self.phase = RecoveryPhase::Recovery { point: self.max };
         self.high_rxt = self.una;
     }
@@ -460,9 +579,17 @@ impl SendState {
     /// §3.2, steps 2 and 3).
     pub fn enter_inflated_recovery(&mut self, now: Instant) {
         self.reduce_ssthresh(now);
-        self.window.cwnd = self.window.ssthresh.saturating_add(DUP_THRESHOLD * self.mss);
+        self.abort_prr();
+        self.set_recovery_cwnd(self.window.ssthresh.saturating_add(DUP_THRESHOLD * self.mss));
         self.phase = RecoveryPhase::Recovery { point: self.max };
         self.head_retransmit_due = true;
+    }
+
+    /// Sets cwnd as a recovery wants it, unless the congestion control sets it itself.
+    pub fn set_recovery_cwnd(&mut self, cwnd: u32) {
+        if !self.has_model {
+            self.window.cwnd = cwnd;
+        }
     }
 
     /// Undoes the last reduction: restores the window and counts nothing as lost. False if there is
@@ -472,10 +599,12 @@ impl SendState {
         // In fast recovery cwnd is inflated, or being reduced.
         let recovering = matches!(self.phase, RecoveryPhase::Recovery { .. });
         let least = if recovering { 0 } else { self.window.cwnd };
-        self.window.cwnd = before.cwnd.max(least);
+        let restored = before.cwnd.max(least);
+        self.set_recovery_cwnd(restored);
         self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);
         self.abort_prr();
-        self.growth.on_undo();
+        self.log.clear_lost();
+        self.control.on_undo();
         self.timed_out_una = None;
         self.dup_acks = 0;
         self.phase = RecoveryPhase::Open;

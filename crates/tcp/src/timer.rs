@@ -19,14 +19,17 @@ pub enum Timer {
     Recovery = 5,
     /// Tail loss probe (RFC 8985 §7.2).
     LossProbe = 6,
+    /// The next burst of paced data.
+    Pacing = 7,
 }
 
 impl Timer {
     /// All timers, in the order in which those of the same instant expire: a timeout is the last
     /// resort.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Recovery,
         Self::LossProbe,
+        Self::Pacing,
         Self::Retransmission,
         Self::Persist,
         Self::DelayedAck,
@@ -38,7 +41,7 @@ impl Timer {
 /// Deadlines of all timers of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Timers {
-    deadlines: [Option<Instant>; 7],
+    deadlines: [Option<Instant>; 8],
     frozen: Option<FrozenTimers>,
 }
 
@@ -47,7 +50,7 @@ pub struct Timers {
 struct FrozenTimers {
     since: Instant,
     /// Time that remained of each.
-    remaining: [Option<Duration>; 7],
+    remaining: [Option<Duration>; 8],
 }
 
 impl Timers {
@@ -94,7 +97,7 @@ impl Timers {
         if self.frozen.is_none() {
             let remaining = self.deadlines.map(|at| at.map(|at| at.since(now)));
             self.frozen = Some(FrozenTimers { since: now, remaining });
-            self.deadlines = [None; 7];
+            self.deadlines = [None; 8];
         }
     }
     /// True while timers are frozen.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use allocation_counter::measure;
 use driftway_base::{Duration, Endpoint, Instant, Ipv4Addr, Seq};
-use driftway_tcp::{Config, Connection, Transmit, recovery_growth_pairs};
+use driftway_tcp::{Config, Connection, Transmit, recovery_control_pairs};
 
 /// Both ends of a transfer over a wire of 20 ms that drops every 97th data segment.
 struct Transfer {
@@ -62,7 +62,7 @@ impl Transfer {
 
 #[test]
 fn the_steady_state_allocates_nothing() {
-    for (recovery, growth) in recovery_growth_pairs() {
+    for (recovery, growth) in recovery_control_pairs() {
         for (sack, timestamps) in [(false, false), (true, true), (true, false)] {
             let config = Config {
                 recovery,

@@ -2,7 +2,7 @@
 
 use driftway_base::{Duration, Probability};
 use driftway_linux::{ImpairedTun, Impairment, ImpairmentCounts, Namespace, UnmatchedPackets};
-use driftway_tcp::{Config, Event, GrowthKind, RecoveryKind, recovery_growth_pairs};
+use driftway_tcp::{Config, ControlKind, Event, RecoveryKind, recovery_control_pairs};
 
 use crate::application::{
     Application, Opener, PEER, UNIMPAIRED, both_ways, config, peer, unimpaired,
@@ -39,16 +39,16 @@ fn exchange(
 }
 
 fn sixty_four_mebibytes_each_way_as_client() {
-    sixty_four_mebibytes_each_way(Opener::We, GrowthKind::Cubic, "reno");
+    sixty_four_mebibytes_each_way(Opener::We, ControlKind::Cubic, "reno");
 }
 
 fn sixty_four_mebibytes_each_way_as_server() {
-    sixty_four_mebibytes_each_way(Opener::Kernel, GrowthKind::Reno, "cubic");
+    sixty_four_mebibytes_each_way(Opener::Kernel, ControlKind::Reno, "cubic");
 }
 
 fn sixty_four_mebibytes_each_way(
     opens: Opener,
-    growth: GrowthKind,
+    growth: ControlKind,
     congestion_control: &'static str,
 ) {
     let namespace = Namespace::new().unwrap();
@@ -88,7 +88,7 @@ fn every_recovery_over_a_bad_cable() {
         ..UNIMPAIRED
     };
     let mut total = [ImpairmentCounts::default(); 2];
-    for (seed, (recovery, growth)) in (0..).zip(recovery_growth_pairs()) {
+    for (seed, (recovery, growth)) in (0..).zip(recovery_control_pairs()) {
         for (opens, timestamps, congestion_control) in
             [(Opener::We, true, "cubic"), (Opener::Kernel, false, "reno")]
         {

@@ -161,10 +161,10 @@ const MAX_WINDOW_BYTES: u64 = (1 << 30) - 1;
 
 pub(super) fn check_tcp(key: &str, tcp: &Tcp) -> CheckResult {
     let (recovery, growth) = (tcp.recovery.0, tcp.growth.0);
-    let allowed = recovery.growths().any(|one| one == growth);
+    let allowed = recovery.controls().any(|one| one == growth);
     require(allowed, format!("{key}.growth"), || {
         let pairs = RecoveryKind::ALL.iter().map(|(name, recovery)| {
-            let growths: Vec<_> = recovery.growths().map(|growth| growth.name()).collect();
+            let growths: Vec<_> = recovery.controls().map(|growth| growth.name()).collect();
             format!("{name} with {}", growths.join(" or "))
         });
         let pairs: Vec<_> = pairs.collect();

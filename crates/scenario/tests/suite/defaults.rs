@@ -2,7 +2,7 @@
 
 use driftway_base::Duration;
 use driftway_scenario::Scenario;
-use driftway_tcp::{Config, GrowthKind, RecoveryKind};
+use driftway_tcp::{Config, ControlKind, RecoveryKind};
 
 const SHORT: &str = r#"
 name = "defaults"
@@ -46,7 +46,7 @@ fn keys_reach_the_connection() {
     let config = Config::default();
     let expected = Config {
         recovery: RecoveryKind::NewReno,
-        growth: GrowthKind::Cubic,
+        growth: ControlKind::Cubic,
         receive_buffer: 64_000,
         delayed_ack: None,
         sack: false,

@@ -2,7 +2,7 @@
 
 use driftway_aid::registry::AIDS;
 use driftway_scenario::Scenario;
-use driftway_tcp::{GrowthKind, RecoveryKind};
+use driftway_tcp::{ControlKind, RecoveryKind};
 
 const RIGHT: &str = r#"name = "a test"
 duration = "100 s"
@@ -954,7 +954,7 @@ fn errors_have_their_messages() {
     let aids = AIDS.iter().map(|aid| aid.name);
     let aids = std::iter::once("none").chain(aids).collect::<Vec<_>>().join(", ");
     let pairs = RecoveryKind::ALL.iter().map(|(name, recovery)| {
-        let growths: Vec<_> = recovery.growths().map(GrowthKind::name).collect();
+        let growths: Vec<_> = recovery.controls().map(ControlKind::name).collect();
         format!("{name} with {}", growths.join(" or "))
     });
     let pairs = pairs.collect::<Vec<_>>().join("; ");

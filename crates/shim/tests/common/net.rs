@@ -8,7 +8,7 @@ use driftway_base::{
     Duration, Ecn, Endpoint, Instant, Ipv4Addr, Probability, RandomStream, Seq, Signal,
 };
 use driftway_shim::{PacketAction, PacketDestination, Shim};
-use driftway_tcp::{Clock, Config, Connection, DelayedAck, GrowthKind, RecoveryKind};
+use driftway_tcp::{Clock, Config, Connection, ControlKind, DelayedAck, RecoveryKind};
 use driftway_wire::{
     Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpSegment, UnreachableCode,
 };
@@ -16,7 +16,7 @@ use driftway_wire::{
 pub const MS: fn(u64) -> Duration = Duration::from_millis;
 
 /// driftway's TCP configured as close to Linux as possible.
-pub fn like_linux(growth: GrowthKind) -> Config {
+pub fn like_linux(growth: ControlKind) -> Config {
     Config {
         recovery: RecoveryKind::RackTlp,
         growth,

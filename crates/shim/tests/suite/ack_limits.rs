@@ -12,7 +12,7 @@ use driftway_base::{
     Act, ActResult, Duration, Instant, Known, RandomStream, Seq, Signal, SignalKind, TcpView,
 };
 use driftway_shim::{PacketAction, Shim};
-use driftway_tcp::GrowthKind;
+use driftway_tcp::ControlKind;
 use driftway_wire::TcpSegment;
 use proptest::prelude::*;
 
@@ -383,7 +383,7 @@ proptest! {
             }))
         };
         let shims = [if both { shim(0) } else { None }, shim(1)];
-        let mut world = TestNetwork::new(&like_linux(GrowthKind::Reno), shims, path, seed);
+        let mut world = TestNetwork::new(&like_linux(ControlKind::Reno), shims, path, seed);
         let bytes: [u64; 2] = bytes.into();
         for (end, bytes) in world.ends.iter_mut().zip(bytes) {
             end.writes = bytes;

@@ -7,7 +7,7 @@ use crate::common::paths::path;
 use driftway_aid::registry::{AIDS, AidEntry};
 use driftway_base::Instant;
 use driftway_shim::{Config, Shim};
-use driftway_tcp::GrowthKind;
+use driftway_tcp::ControlKind;
 use proptest::prelude::*;
 
 fn with(listed: &'static AidEntry, config: Config) -> Option<Shim> {
@@ -22,7 +22,7 @@ fn carried(aid: Option<&'static AidEntry>, link_signals: bool) -> (u64, TestNetw
     let loss = [0.005, 0.001];
     let path = Path { cuts: cuts.to_vec(), icmp, link_signals, loss, ..Path::clean() };
     let shim = aid.and_then(|aid| with(aid, Config::default()));
-    let mut world = TestNetwork::new(&like_linux(GrowthKind::Reno), [shim, None], path, 1);
+    let mut world = TestNetwork::new(&like_linux(ControlKind::Reno), [shim, None], path, 1);
     world.ends[0].writes = 1 << 40;
     world.run_until(Instant::from_millis(60_000));
     (world.ends[1].read, world)
@@ -57,7 +57,7 @@ proptest! {
         let config = Config { store_per_flow: store, ..Config::default() };
         let aid = &AIDS[which];
         let shims = [with(aid, config), if both { with(aid, config) } else { None }];
-        let mut world = TestNetwork::new(&like_linux(GrowthKind::Reno), shims, path, seed);
+        let mut world = TestNetwork::new(&like_linux(ControlKind::Reno), shims, path, seed);
         world.bounds = config;
         let bytes: [u64; 2] = bytes.into();
         for (end, bytes) in world.ends.iter_mut().zip(bytes) {

@@ -3,10 +3,10 @@
 use crate::common::net::{MS, Path, TestNetwork, like_linux};
 use driftway_base::Instant;
 use driftway_shim::{Config, Shim};
-use driftway_tcp::GrowthKind;
+use driftway_tcp::ControlKind;
 
 /// Bytes that arrive in a minute.
-fn carried(growth: GrowthKind, shim: bool, path: Path, seed: u64) -> TestNetwork {
+fn carried(growth: ControlKind, shim: bool, path: Path, seed: u64) -> TestNetwork {
     let shims = [shim.then(|| Shim::new(Config::default())), None];
     let mut world = TestNetwork::new(&like_linux(growth), shims, path, seed);
     world.ends[0].writes = 1 << 40;
@@ -20,7 +20,7 @@ fn lossy() -> Path {
 
 #[test]
 fn losses_without_congestion_cost_little() {
-    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+    for growth in [ControlKind::Reno, ControlKind::Cubic] {
         for seed in 1..=3 {
             let [plain, shim] = [false, true].map(|on| carried(growth, on, lossy(), seed));
             let [plain, shim] = [plain, shim].map(|world| world.ends[1].read);
@@ -32,7 +32,7 @@ fn losses_without_congestion_cost_little() {
 
 #[test]
 fn a_clean_path_carries_as_much() {
-    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+    for growth in [ControlKind::Reno, ControlKind::Cubic] {
         let [plain, shim] = [false, true].map(|on| carried(growth, on, Path::clean(), 1));
         assert_eq!(plain.ends[1].read, shim.ends[1].read, "no packet differs");
         assert!(shim.marks > 0 && shim.ends[0].acks_sent == 0);
@@ -43,7 +43,7 @@ fn a_clean_path_carries_as_much() {
 /// first, no congestion loss occurs.
 #[test]
 fn a_full_queue_drains() {
-    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+    for growth in [ControlKind::Reno, ControlKind::Cubic] {
         let path = Path { queue: 60_000, mark: 20_000, ..Path::clean() };
         let [plain, shim] = [false, true].map(|on| carried(growth, on, path.clone(), 1));
         println!("{growth:?}: {} and {} drops", plain.drops, shim.drops);
@@ -55,7 +55,7 @@ fn a_full_queue_drains() {
 /// Cuts of one to thirty seconds: the first new data arrive within three RTTs of the end.
 #[test]
 fn transfer_resumes_at_the_end_of_an_outage() {
-    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+    for growth in [ControlKind::Reno, ControlKind::Cubic] {
         for (icmp, link_signals) in [(1.0, false), (0.0, true)] {
             let cuts = [(5_000, 6_000), (12_000, 15_000), (20_000, 50_000)];
             let cuts = cuts.map(|(a, b)| (Instant::from_millis(a), Instant::from_millis(b)));
@@ -80,7 +80,7 @@ fn transfer_resumes_at_the_end_of_an_outage() {
 /// The host with the shim receives, and sees its link fail and recover; its peer has no shim.
 #[test]
 fn a_sender_without_a_shim_resumes_at_once() {
-    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+    for growth in [ControlKind::Reno, ControlKind::Cubic] {
         let cuts = [(5_000, 8_000), (12_000, 32_000)];
         let cuts = cuts.map(|(a, b)| (Instant::from_millis(a), Instant::from_millis(b)));
         let path = Path { cuts: cuts.to_vec(), icmp: 0.0, link_signals: true, ..Path::clean() };
@@ -107,7 +107,7 @@ fn a_sender_without_a_shim_resumes_at_once() {
 
 #[test]
 fn held_back_acknowledgments_cost_nothing() {
-    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+    for growth in [ControlKind::Reno, ControlKind::Cubic] {
         let [plain, shim] = [false, true].map(|hold_back| {
             let config = Config { hold_back, ..Config::default() };
             let shims = [Some(Shim::new(config)), None];
@@ -126,7 +126,7 @@ fn held_back_acknowledgments_cost_nothing() {
 /// criterion.
 #[test]
 fn losses_at_a_queue_without_marks_are_not_undone() {
-    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+    for growth in [ControlKind::Reno, ControlKind::Cubic] {
         for queue in [120_000, 20_000, 6_000] {
             let path = Path { queue, mark: u64::MAX, ..Path::clean() };
             let [plain, shim] = [false, true].map(|on| carried(growth, on, path.clone(), 1));
@@ -143,7 +143,7 @@ fn losses_at_a_queue_without_marks_are_not_undone() {
 /// Losses not caused by that queue are still undone.
 #[test]
 fn a_queue_without_marks_beside_other_losses() {
-    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+    for growth in [ControlKind::Reno, ControlKind::Cubic] {
         let path = Path { mark: u64::MAX, ..lossy() };
         let [plain, shim] = [false, true].map(|on| carried(growth, on, path.clone(), 1));
         let [plain, read] = [&plain, &shim].map(|world| world.ends[1].read);
@@ -155,7 +155,7 @@ fn a_queue_without_marks_beside_other_losses() {
 /// One packet in twenty arrives 30 ms late, and none is lost.
 #[test]
 fn reordering_does_no_harm() {
-    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+    for growth in [ControlKind::Reno, ControlKind::Cubic] {
         let path = Path { late: (0.05, MS(30)), ..Path::clean() };
         let [plain, shim] = [false, true].map(|on| carried(growth, on, path.clone(), 1));
         let [plain, shim] = [plain, shim].map(|world| world.ends[1].read);

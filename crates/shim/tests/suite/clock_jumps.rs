@@ -5,7 +5,7 @@ use crate::common::net::{MS, TestNetwork, like_linux};
 use crate::common::paths::path;
 use driftway_base::Instant;
 use driftway_shim::{Config, Shim};
-use driftway_tcp::GrowthKind;
+use driftway_tcp::ControlKind;
 use proptest::prelude::*;
 
 /// A minute, or up to a day.
@@ -27,7 +27,7 @@ proptest! {
     ) {
         let shim = || Some(Shim::new(Config::default()));
         let shims = [shim(), if both { shim() } else { None }];
-        let mut world = TestNetwork::new(&like_linux(GrowthKind::Cubic), shims, path, seed);
+        let mut world = TestNetwork::new(&like_linux(ControlKind::Cubic), shims, path, seed);
         world.ends[0].writes = 1_000_000;
         world.ends[1].writes = 200_000;
         let mut at = Instant::ZERO;

@@ -4,7 +4,7 @@
 use crate::common::net::{MS, Path, SharedNetworks, TestNetwork, like_linux};
 use driftway_base::Instant;
 use driftway_shim::{Config, Shim};
-use driftway_tcp::GrowthKind;
+use driftway_tcp::ControlKind;
 
 const FLOWS: u64 = 20;
 const SPAN: u64 = 120;
@@ -35,7 +35,7 @@ fn crowd(every: u64, ecn: bool, packets: u64, delay: u64, seed: u64) -> Outcome 
             ..Path::clean()
         };
         let shim = has_shim(n).then(|| Shim::new(Config::default()));
-        let config = driftway_tcp::Config { ecn, ..like_linux(GrowthKind::Cubic) };
+        let config = driftway_tcp::Config { ecn, ..like_linux(ControlKind::Cubic) };
         let mut world = TestNetwork::new(&config, [shim, None], path, 100 * seed + n);
         world.ends[0].writes = 1 << 40;
         world
@@ -87,7 +87,7 @@ fn neighbours_without_a_shim_keep_their_share() {
 /// An outage without a signal: with the default shim the first data arrive soon after its end.
 #[test]
 fn transfer_resumes_after_a_silent_cut() {
-    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+    for growth in [ControlKind::Reno, ControlKind::Cubic] {
         for lasts in [3, 5, 10, 30] {
             let [start, end] = [10_000, 10_000 + 1000 * lasts].map(Instant::from_millis);
             let path = Path { cuts: vec![(start, end)], icmp: 0.0, ..Path::clean() };

@@ -5,13 +5,13 @@ use crate::common::net::{MS, Path, TestNetwork, YoungRule, like_linux};
 use crate::common::paths::path;
 use driftway_base::{Duration, Instant};
 use driftway_shim::{Config, CwndAfterOutage, Shim, UNSEEN_MAX};
-use driftway_tcp::GrowthKind;
+use driftway_tcp::ControlKind;
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
 struct Case {
     seed: u64,
-    growth: GrowthKind,
+    growth: ControlKind,
     bytes: [u64; 2],
     path: Path,
     both: bool,
@@ -42,7 +42,7 @@ fn config() -> impl Strategy<Value = Config> {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    let growth = prop_oneof![Just(GrowthKind::Reno), Just(GrowthKind::Cubic)];
+    let growth = prop_oneof![Just(ControlKind::Reno), Just(ControlKind::Cubic)];
     let bytes = (0_u64..3_000_000, prop_oneof![2 => Just(0), 1 => 0_u64..1_000_000]);
     let young = prop_oneof![Just((0, 0)), (0..=UNSEEN_MAX, 0_u64..2000)];
     let young = prop::array::uniform2(young);

@@ -10,7 +10,7 @@ use driftway_aid::registry::{AIDS, AidEntry};
 use driftway_aid::tcp_f::{ResumeFrom, TcpF, TcpFOptions};
 use driftway_base::{Duration, Instant, Signal, SignalKind};
 use driftway_shim::{Config, CwndAfterOutage, FlowState, PacketAction, Shim};
-use driftway_tcp::GrowthKind;
+use driftway_tcp::ControlKind;
 use driftway_wire::UnreachableCode;
 use proptest::prelude::*;
 
@@ -190,7 +190,7 @@ fn under_attack(
 ) -> Vec<u64> {
     let shim = aid.and_then(|aid| with(aid, Config::default()));
     let path = Path { delay: MS(delay), ..Path::clean() };
-    let mut world = TestNetwork::new(&like_linux(GrowthKind::Cubic), [shim, None], path, 1);
+    let mut world = TestNetwork::new(&like_linux(ControlKind::Cubic), [shim, None], path, 1);
     world.ends[0].writes = 1 << 40;
     (0..50).for_each(|n| world.schedule_forged(Instant::from_millis(5_000 + n * 200), lie));
     let read = |at: &u64| {
@@ -332,7 +332,7 @@ fn check(case: &Case) {
     let mut path = case.path.clone();
     path.cuts.retain(|(start, _)| *start < works);
     path.cuts.iter_mut().for_each(|(_, end)| *end = (*end).min(works));
-    let mut world = TestNetwork::new(&like_linux(GrowthKind::Cubic), shims, path, case.seed);
+    let mut world = TestNetwork::new(&like_linux(ControlKind::Cubic), shims, path, case.seed);
     world.bounds = case.config;
     world.ends[0].writes = 1 << 40;
     for (at, kind) in case.lies.iter().filter(|(at, _)| *at < case.ends) {

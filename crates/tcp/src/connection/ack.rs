@@ -3,9 +3,10 @@
 use driftway_base::{Duration, Instant, Release, Seq, SeqRange};
 use driftway_wire::{TcpFlags, TcpSegment, Timestamps};
 
+use super::congestion::{FlightBefore, Growth};
 use super::control_block::{Connection, Event};
 use super::f_rto::AckOutcome;
-use crate::growth::{AckedData, CongestionWindow};
+use crate::congestion::CongestionWindow;
 use crate::send_state::RecoveryPhase;
 use crate::state::{State, Transition};
 use crate::timer::Timer;
@@ -60,8 +61,10 @@ impl Connection {
         let counts = outstanding > 0 && self.timers.deadline(Timer::Retransmission).is_some();
         self.release_hold(now, ack, window);
         let advanced = ack.after(self.snd.send_state.una());
+        let flight = FlightBefore::of(&self.snd, outstanding, self.counts_delivered());
+        let mut growth = Growth { may_grow: false, rtt: None };
         if advanced {
-            self.on_new_ack(now, segment, outstanding);
+            growth = self.on_new_ack(now, segment, outstanding);
         }
         if self.snd.hold.is_none() {
             self.snd.send_state.complete_prr();
@@ -70,27 +73,28 @@ impl Connection {
         if duplicate && self.snd.send_state.outstanding() > 0 {
             self.on_duplicate(now);
         }
-        if self.snd.recovery.wants_feedback() {
+        if self.snd.send_state.keeps_log() || self.snd.recovery.wants_feedback() {
             let moved = if advanced { ack.since(una) } else { 0 };
-            self.give_feedback(now, segment, moved);
+            let newest = self.give_feedback(now, segment, moved);
+            growth.rtt = newest.or(growth.rtt);
         }
         if self.snd.recovery.has_segment_timers() {
             self.sample_segment(now, segment.ack);
             // A SACKed segment may have had the earliest timer.
             self.restart_retransmission_timer(now);
         }
-        // chandran-1998 §4: congestion control rests during a hold, like duplicates that do not
-        // count.
-        let paced = self.negotiated.sack && self.snd.hold.is_none();
-        if let Some(before) = before.filter(|_| paced) {
-            self.apply_prr(before);
-        }
         if self.snd.ecn.negotiated && segment.flags.contains(TcpFlags::ECE) {
             self.on_congestion_echo(now);
+        }
+        // chandran-1998 §4: congestion control rests during a hold, like duplicates that do not
+        // count.
+        if let Some(before) = before.filter(|_| self.snd.hold.is_none()) {
+            self.apply_prr(before);
         }
         self.update_send_window(segment, window);
         self.advance_f_rto(now, segment, AckOutcome { advanced, duplicate });
         self.detect_by_dsack(now, segment);
+        self.control_congestion(now, segment, &flight, growth);
         self.snd.send_state.end_ack_processing();
         if self.snd.is_growth_paused() {
             self.snd.send_state.pause_growth(now);
@@ -144,19 +148,13 @@ impl Connection {
     }
 
     /// Handles an acknowledgment of new data.
-    fn on_new_ack(&mut self, now: Instant, segment: &TcpSegment, outstanding: u32) {
+    fn on_new_ack(&mut self, now: Instant, segment: &TcpSegment, outstanding: u32) -> Growth {
         let ack = segment.ack;
         let snd = &mut self.snd;
         let acked_range = snd.segment_range(SeqRange::new(snd.send_state.una(), ack));
         snd.una_offset += u64::from(acked_range.payload_len);
         let bytes = acked_range.sequence_len();
         let send = &mut snd.send_state;
-        let validates = self.config.window_validation;
-        let cwnd_limited = if validates {
-            snd.cwnd_usage.may_grow(&send.window)
-        } else {
-            outstanding.saturating_add(send.mss()) > send.window.cwnd
-        };
         send.on_acknowledged(ack);
         snd.ecn.cwr_until = snd.ecn.cwr_until.filter(|point| ack.at_or_before(*point));
         snd.retries = 0;
@@ -165,39 +163,22 @@ impl Connection {
             self.timers.stop(Timer::Persist);
             self.snd.window_probe_due = false;
         }
-        self.sample_round_trip(now, segment, outstanding);
+        let rtt = self.sample_round_trip(now, segment, outstanding);
         self.detect_by_timestamp(now, segment);
         let (una, max) = (self.snd.send_state.una(), self.snd.send_state.max());
         if self.snd.undo_state.as_mut().is_some_and(|state| !state.on_una_advanced(una, max)) {
             self.snd.undo_state = None;
         }
-        let srtt = self.snd.rtt.srtt();
         let send = &mut self.snd.send_state;
         let advance = self.snd.recovery.on_advance(now, send, bytes);
         send.reset_dup_acks();
-        // RFC 3168 §6.1.2: no growth with an ECN echo.
-        let echo = self.snd.ecn.negotiated && segment.flags.contains(TcpFlags::ECE);
-        // chandran-1998 §4: nor while the window is frozen.
-        if advance.grows_cwnd && !echo && !self.timers.are_frozen() {
-            let acked = AckedData {
-                bytes,
-                mss: send.mss(),
-                byte_counting: self.config.slow_start_by_bytes,
-                srtt,
-                cwnd_limited,
-            };
-            let cwnd = send.window.cwnd;
-            send.grow(now, acked);
-            if validates && !cwnd_limited {
-                send.window.cwnd = send.window.cwnd.min(cwnd);
-            }
-        }
         if advance.restarts_timer || send.outstanding() == 0 {
             self.restart_retransmission_timer(now);
         }
         if acked_range.has_fin {
             self.on_fin_acknowledged(now);
         }
+        Growth { may_grow: advance.grows_cwnd, rtt }
     }
 
     fn on_fin_acknowledged(&mut self, now: Instant) {
@@ -217,7 +198,7 @@ impl Connection {
         now: Instant,
         segment: &TcpSegment,
         flight_size: u32,
-    ) {
+    ) -> Option<Duration> {
         let timed = match self.snd.timed_segment {
             Some((end, at)) if segment.ack.at_or_after(end) => {
                 self.snd.timed_segment = None;
@@ -242,9 +223,9 @@ impl Connection {
             }
             _ => timed,
         };
-        if let Some((rtt, per_round_trip)) = sample {
-            self.take_sample(segment.ack, rtt, per_round_trip);
-        }
+        let (rtt, per_round_trip) = sample?;
+        self.take_sample(segment.ack, rtt, per_round_trip);
+        Some(rtt)
     }
 
     /// Takes an RTT sample per segment, each of which has an ACK event of its own (chandran-1998
@@ -272,12 +253,15 @@ impl Connection {
     /// (RFC 3168 §6.1.2).
     fn on_congestion_echo(&mut self, now: Instant) {
         let snd = &mut self.snd;
-        if snd.ecn.cwr_until.is_some() || snd.send_state.phase() != RecoveryPhase::Open {
+        if snd.ecn.cwr_until.is_some()
+            || snd.send_state.is_reducing()
+            || snd.send_state.phase() != RecoveryPhase::Open
+        {
             return;
         }
         match self.config.ece_slow_start {
             true => snd.send_state.enter_slow_start(),
-            false => snd.send_state.reduce_cwnd(now),
+            false => snd.send_state.reduce_for_ecn(now),
         }
         snd.undo_state = None;
         snd.on_cwnd_reduced();

@@ -8,7 +8,7 @@ use driftway_wire::{TcpFlags, TcpSegment};
 
 use super::control_block::{Connection, Transmit};
 use super::sender::{Hold, TimeoutOverride, initial_window};
-use crate::growth::MAX_WINDOW;
+use crate::congestion::MAX_WINDOW;
 use crate::send_state::RecoveryPhase;
 use crate::timer::Timer;
 
@@ -78,11 +78,7 @@ impl Connection {
             }
             Act::Undo => {
                 self.snd.undo_state = None;
-                let undone = self.snd.send_state.undo();
-                if undone {
-                    self.snd.recovery.on_undo();
-                }
-                done_or_unsupported(undone)
+                done_or_unsupported(self.snd.send_state.undo())
             }
             Act::ReduceCwnd => {
                 self.snd.send_state.reduce_cwnd(now);
@@ -195,6 +191,7 @@ impl Connection {
             let frozen_for = self.timers.thaw(now);
             // Frozen time is neither idle time (RFC 5681 §4.1) nor silence of the peer.
             self.snd.recovery.on_thaw(now, frozen_for);
+            self.snd.send_state.on_thaw(now, frozen_for);
             self.snd.last_sent = (self.snd.last_sent + frozen_for).min(now);
             self.last_received = (self.last_received + frozen_for).min(now);
             self.snd.disruption = self.snd.disruption.map(|since| since.postponed_by(frozen_for));

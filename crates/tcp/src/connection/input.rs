@@ -92,6 +92,7 @@ impl Connection {
             && let Some(other) = self.snd.recovery.fallback_without_sack()
         {
             self.snd.recovery = other;
+            self.snd.send_state.release_log();
         }
         self.negotiated.timestamps = self.config.timestamps && options.timestamps.is_some();
         self.negotiated.window_scale = self.config.window_scale && options.window_scale.is_some();

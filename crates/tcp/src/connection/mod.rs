@@ -3,11 +3,13 @@
 
 mod ack;
 mod acts;
+mod congestion;
 mod control_block;
 mod f_rto;
 mod input;
 mod lcd;
 mod output;
+mod pacing;
 mod prr;
 mod recovery_timers;
 mod sender;

@@ -58,6 +58,7 @@ impl Connection {
             }
             if self.snd.hold.is_none() {
                 self.ensure_timer_runs(now);
+                self.note_lack_of_data();
             }
         }
         if core::mem::take(&mut self.snd.keep_alive_due) {
@@ -168,6 +169,9 @@ impl Connection {
         }
         // RFC 8985 §7.3: a probe is new data, regardless of the congestion window.
         let is_tail_probe = core::mem::take(&mut self.snd.tail_probe_due);
+        if !is_tail_probe && self.waits_for_pacing(now) {
+            return None;
+        }
         let budget = match self.snd.send_state.f_rto() {
             _ if is_tail_probe => self.snd.send_state.mss(),
             Some(FRto::AwaitingSecondAck { new_data_left }) => new_data_left,
@@ -212,7 +216,9 @@ impl Connection {
     /// Restarts from the initial window after an idle period, since the window is no measure of the
     /// path any more (RFC 5681 §4.1).
     fn restart_window_after_idle(&mut self, now: Instant) {
-        if now.since(self.snd.last_sent) > self.snd.rtt.rto() && self.stats.segments_sent > 0 {
+        let idle = now.since(self.snd.last_sent) > self.snd.rtt.rto();
+        // A control with a model remembers the path.
+        if idle && self.stats.segments_sent > 0 && !self.snd.send_state.has_model() {
             let restart = initial_window(&self.config, self.snd.send_state.mss());
             let window = &mut self.snd.send_state.window;
             window.cwnd = window.cwnd.min(restart);
@@ -422,8 +428,11 @@ impl Connection {
         let is_old = end.at_or_before(self.snd.send_state.max());
         if choice.reason != SendReason::WindowProbe || !is_old {
             let timed = self.snd.recovery.next_timeout();
+            let in_flight = self.snd.send_state.log().pipe();
+            self.snd.send_state.log_sent(now, sent);
             self.snd.recovery.on_sent(now, sent);
             self.update_recovery_timer_if_changed(now, timed);
+            self.on_paced_data_sent(now, len, in_flight);
         }
         let send = &mut self.snd.send_state;
         send.on_sent(end);

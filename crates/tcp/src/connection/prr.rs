@@ -1,22 +1,34 @@
-//! Proportional rate reduction of the connection's fast recovery (see [`Prr`](crate::prr)).
+//! Proportional rate reduction in fast recovery and after an ECN echo (see [`Prr`](crate::prr)).
 
 use super::control_block::Connection;
 use crate::prr::{Delivery, Prr};
 use crate::send_state::{DeliverySnapshot, RecoveryPhase};
 
 impl Connection {
-    /// Sets cwnd for the data that may be sent after an acknowledgment.
+    /// Sets cwnd for the data that may be sent after an acknowledgment, while the window is being
+    /// reduced.
     pub(super) fn apply_prr(&mut self, before: DeliverySnapshot) {
+        let recovers = self.negotiated.sack && !self.snd.send_state.has_model();
         let send = &mut self.snd.send_state;
-        let RecoveryPhase::Recovery { .. } = send.phase() else { return };
+        let paced = match send.phase() {
+            RecoveryPhase::Recovery { .. } => recovers,
+            RecoveryPhase::Open => send.is_reducing(),
+            RecoveryPhase::Loss { .. } => false,
+        };
+        if !paced {
+            return;
+        }
         let Some(mut prr) = send.prr() else { return };
         let reported = send.scoreboard().sacked_bytes();
         let advanced = send.una().since(before.una);
         let delivered_data = advanced.saturating_add(reported).saturating_sub(before.sacked_bytes);
         let begins = !prr.is_active();
         if begins {
-            let out = send.outstanding().saturating_sub(reported).saturating_add(delivered_data);
-            prr = Prr::begin(out);
+            let flight =
+                || send.outstanding().saturating_sub(reported).saturating_add(delivered_data);
+            // RFC 9937 §6: RecoverFS. Linux: the window that is reduced.
+            let prior = send.prior_window().filter(|_| self.config.ssthresh_from_cwnd);
+            prr = Prr::begin(prior.map_or_else(flight, |window| window.cwnd));
         }
         let further = self.snd.recovery.take_new_losses(send);
         if delivered_data > 0 || begins {

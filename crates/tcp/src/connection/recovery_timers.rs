@@ -12,14 +12,22 @@ use driftway_wire::TcpSegment;
 use super::ack::valid_sack_blocks;
 use super::control_block::Connection;
 use super::output::{SegmentChoice, SendReason};
+use super::sender::Sender;
 use crate::recovery::{AckFeedback, FeedbackResponse};
+use crate::sent_log::SentSegment;
 use crate::timer::Timer;
 use crate::undo_state::dsack_block;
 
 impl Connection {
-    /// Passes the contents of an acknowledgment to the recovery; SND.UNA has advanced by
-    /// `acked_bytes`.
-    pub(super) fn give_feedback(&mut self, now: Instant, segment: &TcpSegment, acked_bytes: u32) {
+    /// Takes the delivered segments from the log, and passes them and the contents of the
+    /// acknowledgment to the recovery; SND.UNA has advanced by `acked_bytes`. Returns the round-trip
+    /// time of the newest of those that were sent once.
+    pub(super) fn give_feedback(
+        &mut self,
+        now: Instant,
+        segment: &TcpSegment,
+        acked_bytes: u32,
+    ) -> Option<Duration> {
         let send = &self.snd.send_state;
         let mut blocks = [SeqRange::new(send.una(), send.una()); 4];
         let mut count = 0;
@@ -38,6 +46,10 @@ impl Connection {
             srtt: self.snd.rtt.srtt().unwrap_or(Duration::ZERO),
             on_hold: self.snd.hold.is_some(),
         };
+        let newest = self.take_delivered(now, &feedback);
+        if !self.snd.recovery.wants_feedback() {
+            return newest;
+        }
         let before = self.snd.send_state.prior_window();
         match self.snd.recovery.on_feedback(now, &mut self.snd.send_state, &feedback) {
             FeedbackResponse::Nothing => {}
@@ -48,6 +60,37 @@ impl Connection {
                 self.snd.on_cwnd_reduced();
             }
         }
+        newest
+    }
+
+    /// Removes the newly delivered segments from the log in ascending order, as within one
+    /// acknowledgment no order is known.
+    fn take_delivered(&mut self, now: Instant, feedback: &AckFeedback<'_>) -> Option<Duration> {
+        let Sender { send_state: send, recovery, .. } = &mut self.snd;
+        if !send.keeps_log() {
+            return None;
+        }
+        let una = send.una();
+        let mut blocks = [SeqRange::new(una - feedback.acked_bytes, una); 5];
+        for (place, block) in blocks.iter_mut().skip(1).zip(feedback.sack_blocks) {
+            *place = *block;
+        }
+        blocks.sort_unstable_by_key(|block| block.end.since(una));
+        let mut newest: Option<SentSegment> = None;
+        for block in blocks {
+            send.take_delivered(now, block, |sent| {
+                recovery.on_delivered(now, una, feedback, sent);
+                let later = newest.is_none_or(|other| sent.transmission > other.transmission);
+                if later && !sent.retransmitted {
+                    newest = Some(sent);
+                }
+            });
+        }
+        debug_assert!(send.log().is_consistent_with(una, send.max(), send.scoreboard()));
+        // An RTT sample that spans a hold or frozen timers is not a measure of the path.
+        newest
+            .filter(|sent| !feedback.on_hold && sent.adjusted_sent_at == sent.sent_at)
+            .map(|sent| now.since(sent.sent_at))
     }
 
     /// Sets both timers after an acknowledgment.
@@ -129,7 +172,7 @@ impl Connection {
     #[cold]
     pub(super) fn take_tail_probe(&mut self, new: Option<SegmentChoice>) -> Option<SegmentChoice> {
         let is_retransmission = new.is_none();
-        let last = || self.snd.recovery.last_segment();
+        let last = || self.snd.recovery.last_segment(&self.snd.send_state);
         let choice = new.or_else(|| {
             last()
                 .map(|range| self.snd.segment_range(range))

@@ -10,9 +10,10 @@ use driftway_base::{
 use driftway_wire::SegmentRange;
 
 use crate::config::Config;
+use crate::congestion::{self, CongestionWindow, MAX_WINDOW};
 use crate::cwnd_usage::CwndUsage;
 use crate::disruption::Disruption;
-use crate::growth::{self, CongestionWindow, MAX_WINDOW};
+use crate::pacing::Pacing;
 use crate::recovery::{self, LossRecovery};
 use crate::rtt::RttEstimator;
 use crate::send_state::SendState;
@@ -58,6 +59,7 @@ pub(super) struct Sender {
     pub recovery: Box<dyn LossRecovery>,
     /// Usage of the congestion window.
     pub cwnd_usage: CwndUsage,
+    pub pacing: Pacing,
     pub rtt: RttEstimator,
     /// A round of RTT measurements ends when more than this is acknowledged.
     pub rtt_round_end: Seq,
@@ -116,6 +118,7 @@ impl Sender {
     pub fn new(config: &Config, iss: Seq) -> Self {
         let mss = u32::from(config.mss);
         let options = config.options();
+        let recovery = recovery::new(config.recovery, &options);
         Self {
             iss,
             syn_acked: false,
@@ -124,11 +127,13 @@ impl Sender {
                 mss,
                 // RFC 5681 §3.1: ssthresh is initially as high as possible.
                 CongestionWindow { cwnd: initial_window(config, mss), ssthresh: MAX_WINDOW },
-                growth::new(config.growth, &options),
+                congestion::new(config.growth, &config.control_options(iss.0.into())),
+                recovery.needs_log(),
                 &options,
             ),
-            recovery: recovery::new(config.recovery, &options),
+            recovery,
             cwnd_usage: CwndUsage::new(iss),
+            pacing: Pacing::default(),
             rtt: RttEstimator::new(
                 config.initial_rto,
                 config.min_rto,

@@ -26,6 +26,8 @@ impl Connection {
                     self.pending_ack.due_now =
                         self.pending_ack.due_now || self.pending_ack.segments > 0
                 }
+                // The driver polls for what may leave now.
+                Timer::Pacing => {}
                 Timer::KeepAlive => self.keep_alive_timeout(now),
                 Timer::TimeWait => {
                     self.apply_transition(Transition::TwoMsl);

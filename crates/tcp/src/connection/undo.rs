@@ -6,7 +6,7 @@ use driftway_base::{Duration, Instant, Seq};
 use driftway_wire::{TcpFlags, TcpSegment};
 
 use super::control_block::Connection;
-use crate::growth::CongestionWindow;
+use crate::congestion::CongestionWindow;
 use crate::undo_state::{PriorRtt, UndoState, dsack_block};
 
 impl Connection {
@@ -69,7 +69,6 @@ impl Connection {
         if echo || !send.undo() {
             return;
         }
-        self.snd.recovery.on_undo();
         let send = &mut self.snd.send_state;
         // RFC 5682 §4: later duplicates may start another recovery.
         send.clear_recover();

@@ -11,7 +11,7 @@ use crate::send_state::RecoveryPhase;
 impl Connection {
     /// Validates the window after data has been sent.
     pub(super) fn validate_window(&mut self, now: Instant) {
-        if !self.config.window_validation {
+        if !self.config.window_validation || self.snd.send_state.has_model() {
             return;
         }
         let snd = &mut self.snd;

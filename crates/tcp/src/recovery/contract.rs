@@ -6,7 +6,8 @@ use core::fmt;
 use driftway_base::{Duration, Instant, Seq, SeqRange};
 
 use crate::options::Options;
-use crate::send_state::{RecoveryPhase, SendState};
+use crate::send_state::{DUP_THRESHOLD, RecoveryPhase, SendState};
+use crate::sent_log::SentSegment;
 
 /// Response to an acknowledgment of new data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,7 @@ pub enum FeedbackResponse {
 /// A loss recovery.
 ///
 /// *Properties*: [`wants_feedback`](LossRecovery::wants_feedback),
+/// [`needs_log`](LossRecovery::needs_log),
 /// [`has_timer`](LossRecovery::has_timer),
 /// [`has_segment_timers`](LossRecovery::has_segment_timers),
 /// [`uses_go_back_n`](LossRecovery::uses_go_back_n),
@@ -66,7 +68,7 @@ pub enum FeedbackResponse {
 /// [`on_retransmission_timeout`](LossRecovery::on_retransmission_timeout),
 /// [`on_sent`](LossRecovery::on_sent), [`on_feedback`](LossRecovery::on_feedback),
 /// [`on_timeout`](LossRecovery::on_timeout), [`on_probe`](LossRecovery::on_probe),
-/// [`on_thaw`](LossRecovery::on_thaw), [`on_undo`](LossRecovery::on_undo),
+/// [`on_delivered`](LossRecovery::on_delivered), [`on_thaw`](LossRecovery::on_thaw),
 /// [`start_segment_timer`](LossRecovery::start_segment_timer),
 /// [`restart_segment_timers`](LossRecovery::restart_segment_timers),
 /// [`expire_segment_timers`](LossRecovery::expire_segment_timers),
@@ -75,6 +77,7 @@ pub enum FeedbackResponse {
 /// [`due_segment`](LossRecovery::due_segment), [`next_timeout`](LossRecovery::next_timeout),
 /// [`probe_timeout`](LossRecovery::probe_timeout), [`last_segment`](LossRecovery::last_segment),
 /// [`budget`](LossRecovery::budget), [`pipe`](LossRecovery::pipe),
+/// [`min_rtt`](LossRecovery::min_rtt), [`reordering`](LossRecovery::reordering),
 /// [`next_retransmission`](LossRecovery::next_retransmission),
 /// [`take_new_losses`](LossRecovery::take_new_losses).
 ///
@@ -102,7 +105,25 @@ pub trait LossRecovery: Send + fmt::Debug {
         false
     }
 
-    /// Handles the contents of an acknowledgment, after [`on_advance`](Self::on_advance).
+    /// Needs the log of outstanding segments ([`SendState::log`]).
+    fn needs_log(&self) -> bool {
+        false
+    }
+
+    /// Handles a segment, or part of one, that the acknowledgment delivers, in ascending order, as
+    /// within one acknowledgment no order is known. SND.UNA is `una` by now.
+    fn on_delivered(
+        &mut self,
+        now: Instant,
+        una: Seq,
+        feedback: &AckFeedback<'_>,
+        sent: SentSegment,
+    ) {
+        let _ = (now, una, feedback, sent);
+    }
+
+    /// Handles the contents of an acknowledgment, after [`on_advance`](Self::on_advance) and
+    /// [`on_delivered`](Self::on_delivered).
     fn on_feedback(
         &mut self,
         now: Instant,
@@ -145,7 +166,8 @@ pub trait LossRecovery: Send + fmt::Debug {
 
     /// The outstanding segment with the highest sequence numbers, which a probe retransmits if
     /// there is no new data.
-    fn last_segment(&self) -> Option<SeqRange> {
+    fn last_segment(&self, send: &SendState) -> Option<SeqRange> {
+        let _ = send;
         None
     }
 
@@ -153,9 +175,6 @@ pub trait LossRecovery: Send + fmt::Debug {
     fn on_thaw(&mut self, now: Instant, frozen_for: Duration) {
         let _ = (now, frozen_for);
     }
-
-    /// Handles the undo of the last response to a loss.
-    fn on_undo(&mut self) {}
 
     /// Has a retransmission timer for each segment: the connection's timer then follows the
     /// earliest of them instead of SND.UNA.
@@ -222,6 +241,18 @@ pub trait LossRecovery: Send + fmt::Debug {
         send.pipe()
     }
 
+    /// Minimum round-trip time of the last few minutes, if it measures that.
+    fn min_rtt(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Largest distance over which a segment was overtaken, in segments of `mss` bytes; three until
+    /// one was.
+    fn reordering(&self, mss: u32) -> u32 {
+        let _ = mss;
+        DUP_THRESHOLD
+    }
+
     /// True if further losses were detected since the last call.
     fn take_new_losses(&mut self, send: &SendState) -> bool {
         let _ = send;
@@ -245,7 +276,7 @@ pub trait RecoveryDescriptor: LossRecovery + Default + 'static {
     /// Default of limited transmit (RFC 3042).
     const LIMITED_TRANSMIT: bool = true;
     /// Combines with the classic window growths only
-    /// ([`CLASSIC`](crate::growth::GrowthDescriptor::CLASSIC)), as it was studied.
+    /// ([`CLASSIC`](crate::congestion::ControlDescriptor::CLASSIC)), as it was studied.
     const CLASSIC: bool = false;
 
     /// A new recovery with the connection's options.

@@ -7,13 +7,12 @@ mod rack;
 mod reno;
 mod sack;
 mod segment_timers;
-mod sent_log;
 mod tahoe;
 mod tail_loss_probe;
 
 use alloc::boxed::Box;
 
-use crate::growth::GrowthKind;
+use crate::congestion::ControlKind;
 use crate::options::Options;
 
 pub use contract::{
@@ -50,7 +49,7 @@ macro_rules! recoveries {
             pub const fn validates_window(self) -> bool {
                 !self.is_classic()
             }
-            /// Combines with the classic window growths only.
+            /// Combines with the classic congestion controls only.
             const fn is_classic(self) -> bool {
                 match self { $(Self::$kind => <$recovery>::CLASSIC,)* }
             }
@@ -79,14 +78,17 @@ recoveries! {
 }
 
 impl RecoveryKind {
-    /// The window growths with which this recovery combines.
-    pub fn growths(self) -> impl Iterator<Item = GrowthKind> {
-        let all = GrowthKind::ALL.iter().map(|(_, growth)| *growth);
-        all.filter(move |growth| growth.is_classic() || !self.is_classic())
+    /// The congestion controls with which this recovery combines.
+    pub fn controls(self) -> impl Iterator<Item = ControlKind> {
+        let all = ControlKind::ALL.iter().map(|(_, control)| *control);
+        all.filter(move |control| {
+            let logs = self == Self::RackTlp || !control.needs_log();
+            logs && (control.is_classic() || !self.is_classic())
+        })
     }
 }
 
-/// All combinations of a recovery and a window growth.
-pub fn recovery_growth_pairs() -> impl Iterator<Item = (RecoveryKind, GrowthKind)> {
-    RecoveryKind::ALL.iter().flat_map(|(_, kind)| kind.growths().map(|growth| (*kind, growth)))
+/// All combinations of a recovery and a congestion control.
+pub fn recovery_control_pairs() -> impl Iterator<Item = (RecoveryKind, ControlKind)> {
+    RecoveryKind::ALL.iter().flat_map(|(_, kind)| kind.controls().map(|control| (*kind, control)))
 }

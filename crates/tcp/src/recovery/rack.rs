@@ -10,9 +10,9 @@ use super::contract::{
     AckFeedback, FeedbackResponse, LossRecovery, NewAckResponse, RecoveryDescriptor,
 };
 use super::newreno::NewReno;
-use super::sent_log::{SentLog, SentSegment, WindowedMinimum};
 use super::tail_loss_probe::TailLossProbe;
 use crate::send_state::{DUP_THRESHOLD, RecoveryPhase, SendState};
+use crate::sent_log::{SentSegment, WindowedMinimum};
 
 /// Recoveries without D-SACK until the reordering window returns to its initial size (§6.2, step
 /// 4).
@@ -21,7 +21,6 @@ const REO_WND_PERSIST: u32 = 16;
 /// State of RACK (§5.3).
 #[derive(Debug)]
 pub struct RackTlp {
-    log: SentLog,
     arrivals: Arrivals,
     srtt: Duration,
     /// Reordering window in quarters of the minimum RTT (RACK.reo_wnd_mult).
@@ -51,12 +50,13 @@ struct Arrivals {
     sacked_ends: [Option<Seq>; DUP_THRESHOLD as usize],
     /// Reordering was observed (RACK.reordering_seen).
     reordering_seen: bool,
+    /// Largest distance over which a segment was overtaken (bytes).
+    overtaken_by: u32,
 }
 
 impl Default for RackTlp {
     fn default() -> Self {
         Self {
-            log: SentLog::default(),
             arrivals: Arrivals::default(),
             srtt: Duration::ZERO,
             reo_wnd_mult: 1,
@@ -85,6 +85,8 @@ impl Arrivals {
             self.fack = Some(end);
         } else if !sent.retransmitted && self.fack != Some(end) {
             self.reordering_seen = true;
+            let distance = self.fack.map_or(0, |highest| highest.since(sent.range.start));
+            self.overtaken_by = self.overtaken_by.max(distance);
         }
         // An acknowledgment of an earlier transmission gives no RTT of this one.
         let earlier = feedback.echoes_before(sent.sent_at)
@@ -121,28 +123,13 @@ impl Arrivals {
 }
 
 impl RackTlp {
-    /// Removes the newly delivered segments from the log in ascending order, as within one
-    /// acknowledgment no order is known.
-    fn take_delivered(&mut self, now: Instant, send: &SendState, feedback: &AckFeedback<'_>) {
-        let mut blocks = [SeqRange::new(send.una() - feedback.acked_bytes, send.una()); 5];
-        for (place, block) in blocks.iter_mut().skip(1).zip(feedback.sack_blocks) {
-            *place = *block;
-        }
-        blocks.sort_unstable_by_key(|block| block.end.since(send.una()));
+    /// Forgets what is acknowledged, since sequence numbers wrap after 2 GiB.
+    fn forget_acknowledged(&mut self, una: Seq) {
         let arrivals = &mut self.arrivals;
         for place in &mut arrivals.sacked_ends {
-            *place = place.filter(|end| end.after(send.una()));
+            *place = place.filter(|end| end.after(una));
         }
-        for block in blocks {
-            self.log.remove(block, |sent| {
-                arrivals.add(now, feedback, sent);
-                if sent.range.end.after(send.una()) {
-                    arrivals.add_sacked(sent.range.end);
-                }
-            });
-        }
-        // Sequence numbers wrap after 2 GiB.
-        arrivals.fack = arrivals.fack.map(|highest| highest.max(send.una()));
+        arrivals.fack = arrivals.fack.map(|highest| highest.max(una));
     }
 
     /// Adapts the reordering window (§6.2, step 4).
@@ -168,13 +155,13 @@ impl RackTlp {
     }
 
     /// Detects losses (§6.2, step 5).
-    fn detect_loss(&mut self, now: Instant, send: &SendState) {
+    fn detect_loss(&mut self, now: Instant, send: &mut SendState) {
         self.reordering_deadline = None;
         let Some(newest) = self.arrivals.latest_transmission else { return };
         let allowed = self.arrivals.rtt + self.reo_wnd(send);
-        let (before, mut latest) = (self.log.lost_bytes(), None);
+        let (before, mut latest, nxt) = (send.log().total_lost(), None, send.nxt());
         // Segments beyond SND.NXT are sent again in any case.
-        self.log.mark_lost(send.nxt(), |sent| {
+        send.log_mut().mark_lost(nxt, |sent| {
             // RACK_sent_after. Sequence numbers, by which §6.2 orders equal times, are not the
             // order of transmission once segments are retransmitted.
             if sent.transmission >= newest {
@@ -187,14 +174,14 @@ impl RackTlp {
             }
             Some(due <= now)
         });
-        self.new_losses |= self.log.lost_bytes() > before;
+        self.new_losses |= send.log().total_lost() > before;
         self.reordering_deadline = latest;
     }
 
     /// Starts fast recovery if a segment is lost.
     fn enter_recovery_if_lost(&mut self, now: Instant, send: &mut SendState) -> bool {
         if send.phase() != RecoveryPhase::Open
-            || self.log.lost_bytes() == 0
+            || send.log().lost_bytes() == 0
             || is_nxt_behind_max(send)
         {
             return false;
@@ -246,13 +233,29 @@ impl LossRecovery for RackTlp {
         NewAckResponse { grows_cwnd: !recovering, restarts_timer: true }
     }
 
-    fn on_sent(&mut self, now: Instant, range: SeqRange) {
-        self.log.on_sent(now, range);
+    fn on_sent(&mut self, _now: Instant, _range: SeqRange) {
         self.retransmit_at_once = false;
     }
 
     fn wants_feedback(&self) -> bool {
         true
+    }
+
+    fn needs_log(&self) -> bool {
+        true
+    }
+
+    fn on_delivered(
+        &mut self,
+        now: Instant,
+        una: Seq,
+        feedback: &AckFeedback<'_>,
+        sent: SentSegment,
+    ) {
+        self.arrivals.add(now, feedback, sent);
+        if sent.range.end.after(una) {
+            self.arrivals.add_sacked(sent.range.end);
+        }
     }
 
     fn on_feedback(
@@ -262,8 +265,7 @@ impl LossRecovery for RackTlp {
         feedback: &AckFeedback<'_>,
     ) -> FeedbackResponse {
         self.srtt = feedback.srtt;
-        self.take_delivered(now, send, feedback);
-        debug_assert!(self.log.is_consistent_with(send.una(), send.max(), send.scoreboard()));
+        self.forget_acknowledged(send.una());
         self.update_reo_wnd(send, feedback);
         let repaired = self.tail_probe.on_feedback(send, feedback);
         if feedback.on_hold {
@@ -299,12 +301,14 @@ impl LossRecovery for RackTlp {
         let allowed = self.arrivals.rtt + self.reo_wnd(send);
         send.enter_loss(now);
         if send.scoreboard().is_empty()
-            && self.log.pipe() + self.log.lost_bytes() < send.outstanding()
+            && send.log().pipe() + send.log().lost_bytes() < send.outstanding()
         {
             self.arrivals.sacked_ends = Default::default();
-            self.log.reset_as_lost(una, send.max(), send.mss(), now);
+            let (max, mss) = (send.max(), send.mss());
+            send.log_mut().reset_as_lost(una, max, mss, now);
         }
-        self.log.mark_lost(send.max(), |sent| {
+        let max = send.max();
+        send.log_mut().mark_lost(max, |sent| {
             let first = sent.range.contains(una);
             let beyond = sent.range.end.after(nxt);
             Some(first || beyond || sent.adjusted_sent_at + allowed <= now)
@@ -315,14 +319,6 @@ impl LossRecovery for RackTlp {
         self.tail_probe.cancel();
     }
 
-    fn on_thaw(&mut self, now: Instant, frozen_for: Duration) {
-        self.log.postpone(now, frozen_for);
-    }
-
-    fn on_undo(&mut self) {
-        self.log.clear_lost();
-    }
-
     fn uses_go_back_n(&self) -> bool {
         false
     }
@@ -331,7 +327,7 @@ impl LossRecovery for RackTlp {
         if is_nxt_behind_max(send) {
             send.scoreboard().unsacked_bytes(SeqRange::new(send.una(), send.nxt()))
         } else {
-            self.log.pipe()
+            send.log().pipe()
         }
     }
 
@@ -346,6 +342,14 @@ impl LossRecovery for RackTlp {
         send.window.cwnd.saturating_sub(pipe).max(least)
     }
 
+    fn min_rtt(&self) -> Option<Duration> {
+        self.arrivals.min_rtt.get()
+    }
+
+    fn reordering(&self, mss: u32) -> u32 {
+        self.arrivals.overtaken_by.div_ceil(mss.max(1)).max(DUP_THRESHOLD)
+    }
+
     fn take_new_losses(&mut self, _flight: &SendState) -> bool {
         core::mem::take(&mut self.new_losses)
     }
@@ -354,7 +358,7 @@ impl LossRecovery for RackTlp {
         if last_resort || send.phase() == RecoveryPhase::Open || is_nxt_behind_max(send) {
             return None;
         }
-        self.log.first_lost(send.mss())
+        send.log().first_lost(send.mss())
     }
 
     fn probe_timeout(&self, send: &SendState, srtt: Option<Duration>) -> Option<Duration> {
@@ -370,7 +374,7 @@ impl LossRecovery for RackTlp {
         Some(Box::new(NewReno::default()))
     }
 
-    fn last_segment(&self) -> Option<SeqRange> {
-        self.log.last().map(|sent| sent.range)
+    fn last_segment(&self, send: &SendState) -> Option<SeqRange> {
+        send.log().last().map(|sent| sent.range)
     }
 }

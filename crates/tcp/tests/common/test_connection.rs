@@ -344,3 +344,22 @@ pub fn render(segment: &TcpSegment) -> String {
     }
     text
 }
+
+/// An acknowledgment without effect, for controls that are driven alone.
+pub fn no_data() -> driftway_tcp::congestion::AckedData {
+    driftway_tcp::congestion::AckedData {
+        bytes: 0,
+        mss: 1000,
+        byte_counting: false,
+        srtt: None,
+        cwnd_limited: true,
+        rtt: None,
+        una: Seq(0),
+        max: Seq(0),
+        phase: driftway_tcp::send_state::RecoveryPhase::Open,
+        prior_in_flight: 0,
+        in_flight: 0,
+        lost: 0,
+        rate: None,
+    }
+}

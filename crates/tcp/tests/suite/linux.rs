@@ -2,8 +2,8 @@
 
 use crate::common::test_connection::*;
 use driftway_base::{Duration, Instant};
-use driftway_tcp::growth::{AckedData, CongestionWindow, new, slow_start};
-use driftway_tcp::{Config, GrowthKind, RecoveryKind};
+use driftway_tcp::congestion::{AckedData, CongestionWindow, ControlOptions, new, slow_start};
+use driftway_tcp::{Config, ControlKind, RecoveryKind};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -20,13 +20,13 @@ fn slow_start_counts_all_acknowledged_bytes() {
     }
     // Up to ssthresh; the rest is left for congestion avoidance.
     let acked =
-        AckedData { bytes: 3000, mss: 1000, byte_counting: true, srtt: None, cwnd_limited: true };
+        AckedData { bytes: 3000, mss: 1000, byte_counting: true, cwnd_limited: true, ..no_data() };
     let mut window = CongestionWindow { cwnd: 9000, ssthresh: 10_000 };
-    let rest = slow_start(&mut window, acked).map(|rest| rest.bytes);
+    let rest = slow_start(&mut window, &acked).map(|rest| rest.bytes);
     assert_eq!((window.cwnd, rest), (10_000, Some(2000)));
-    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+    for growth in [ControlKind::Reno, ControlKind::Cubic] {
         let mut window = CongestionWindow { cwnd: 9000, ssthresh: 10_000 };
-        new(growth, &Config::default().options()).on_ack(Instant::ZERO, &mut window, acked);
+        new(growth, &ControlOptions::default()).on_ack(Instant::ZERO, &mut window, &acked);
         assert!((10_001..10_300).contains(&window.cwnd), "{growth:?} {window:?}");
     }
 }

@@ -5,10 +5,10 @@ mod common;
 
 mod acts;
 mod close;
+mod congestion;
 mod delayed_ack;
 mod ecn;
 mod freeze;
-mod growth;
 mod handshake;
 mod keep_alive;
 mod layers;

@@ -6,7 +6,7 @@ use driftway_base::{
     Act, Assign, Duration, Ecn, Endpoint, HeldTimers, Instant, ProbeSize, ProbeSpacing,
     RandomStream, Release, Retransmit, Seq, SeqRange,
 };
-use driftway_tcp::{Clock, Config, Connection, DelayedAck, Event, State, recovery_growth_pairs};
+use driftway_tcp::{Clock, Config, Connection, DelayedAck, Event, State, recovery_control_pairs};
 use driftway_wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn configs() -> impl Strategy<Value = Config> {
     ];
     let switches = proptest::array::uniform12(any::<bool>());
     (
-        0..recovery_growth_pairs().count(),
+        0..recovery_control_pairs().count(),
         clock,
         delayed,
         switches,
@@ -37,7 +37,7 @@ fn configs() -> impl Strategy<Value = Config> {
                     switches;
                 let [prr, dsack, eifel, f_rto, lcd, window_validation] = more;
                 let (recovery, growth) =
-                    recovery_growth_pairs().nth(pair).expect("an index below the count");
+                    recovery_control_pairs().nth(pair).expect("an index below the count");
                 // Derived from the segment size, so that the recorded regression cases stay valid.
                 let by = |bit: u16| mss >> bit & 1 == 1;
                 Config {

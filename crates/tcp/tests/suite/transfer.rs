@@ -2,9 +2,9 @@
 
 use crate::common::{MS, Pair, WireAction, WirePolicy};
 use driftway_base::{Instant, RandomStream};
-use driftway_tcp::{Config, Event, State, recovery_growth_pairs};
+use driftway_tcp::{Config, Event, State, recovery_control_pairs};
 
-fn config(recovery: driftway_tcp::RecoveryKind, growth: driftway_tcp::GrowthKind) -> Config {
+fn config(recovery: driftway_tcp::RecoveryKind, growth: driftway_tcp::ControlKind) -> Config {
     Config {
         recovery,
         growth,
@@ -27,7 +27,7 @@ fn bad_wire(seed: u64) -> WirePolicy {
 
 #[test]
 fn both_streams_arrive_complete_under_every_recovery() {
-    for (n, (recovery, growth)) in recovery_growth_pairs().enumerate() {
+    for (n, (recovery, growth)) in recovery_control_pairs().enumerate() {
         for timestamps in [false, true] {
             let config = Config {
                 timestamps,
@@ -57,7 +57,7 @@ fn both_streams_arrive_complete_under_every_recovery() {
 
 #[test]
 fn a_perfect_wire_needs_no_retransmission() {
-    for (recovery, growth) in recovery_growth_pairs() {
+    for (recovery, growth) in recovery_control_pairs() {
         let config = config(recovery, growth);
         let mut pair = Pair::new(&config, &config);
         pair.ends[0].tcp.write(1_000_000);

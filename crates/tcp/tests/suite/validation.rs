@@ -2,7 +2,7 @@
 
 use crate::common::test_connection::*;
 use driftway_base::{Act, Assign};
-use driftway_tcp::{Config, GrowthKind};
+use driftway_tcp::{Config, ControlKind};
 
 /// Segments of 1000 bytes and an initial window of that many of them.
 fn config(initial_window: u32) -> Config {
@@ -53,7 +53,7 @@ fn without_validation_the_window_grows_without_limit() {
 
 #[test]
 fn congestion_avoidance_grows_only_a_full_window() {
-    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+    for growth in [ControlKind::Reno, ControlKind::Cubic] {
         let (mut conn, mut acked) = bulk(&Config { growth, ..config(2) }, 8000);
         receive_acks(&mut conn, &mut acked, 20, 8000);
         enter_congestion_avoidance(&mut conn, 10_000);

@@ -185,7 +185,7 @@ fn aid() -> impl Strategy<Value = String> {
 }
 
 fn tcp() -> impl Strategy<Value = String> {
-    let pairs: Vec<(&str, &str)> = driftway_tcp::recovery_growth_pairs()
+    let pairs: Vec<(&str, &str)> = driftway_tcp::recovery_control_pairs()
         .map(|(recovery, growth)| (recovery.name(), growth.name()))
         .collect();
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());

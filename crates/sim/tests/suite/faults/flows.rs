@@ -83,7 +83,7 @@ fn intermediate_nodes_can_be_endpoints() {
 #[test]
 fn every_recovery_and_growth_completes_beside_the_others() {
     let mut flows = Vec::new();
-    for (recovery, growth) in driftway_tcp::recovery_growth_pairs() {
+    for (recovery, growth) in driftway_tcp::recovery_control_pairs() {
         let (recovery, growth) = (recovery.name(), growth.name());
         let tcp = format!(
             "tcp = {{ recovery = \"{recovery}\", growth = \"{growth}\", mss = \"500 B\" }}"
@@ -94,7 +94,7 @@ fn every_recovery_and_growth_completes_beside_the_others() {
     for flow in &result.flows {
         completion(flow);
     }
-    assert_eq!(result.flows.len(), driftway_tcp::recovery_growth_pairs().count());
+    assert_eq!(result.flows.len(), driftway_tcp::recovery_control_pairs().count());
     assert!(result.flows.len() >= 8);
 }
 

@@ -26,9 +26,11 @@ fn two_consecutive_acknowledgments_mean_a_spurious_timeout() {
         conn.sends(["8001..9001", "9001..10001"]); // step 2b: new data, no more than two segments
         conn.receives(ack(2001));
         assert_eq!(undo_count(&conn), 1, "{recovery:?}");
-        assert_eq!(conn.cwnd(), 8000); // which is full
+        // The window of before, and a segment for the acknowledgment that shows it.
+        assert_eq!(conn.cwnd(), 9000);
+        conn.sends(["10001..11001"]);
         conn.receives(ack(3001));
-        conn.sends(["10001..11001", "11001..12001"]);
+        conn.sends(["11001..12001", "12001..13001"]);
         assert_eq!(conn.tcp.stats().retransmissions, 1);
     }
 }

@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 
 use driftway_base::{Duration, Instant, Seq, SeqRange};
 
+use crate::delivery_rate::SendSnapshot;
 use crate::scoreboard::Scoreboard;
 
 /// An outstanding segment, neither acknowledged nor SACKed.
@@ -21,6 +22,8 @@ pub struct SentSegment {
     pub retransmitted: bool,
     /// Lost, and not retransmitted since.
     pub lost: bool,
+    /// State of the connection at its last transmission, for the delivery rate.
+    pub snapshot: SendSnapshot,
 }
 
 /// Initial capacity in segments; the queue grows to its largest size once.
@@ -35,6 +38,8 @@ pub struct SentLog {
     /// Bytes outstanding, and those of them that are lost.
     bytes: u32,
     lost_bytes: u32,
+    /// Bytes that were ever marked as lost.
+    total_lost: u64,
 }
 
 impl Default for SentLog {
@@ -44,6 +49,7 @@ impl Default for SentLog {
             transmissions: 0,
             bytes: 0,
             lost_bytes: 0,
+            total_lost: 0,
         }
     }
 }
@@ -56,6 +62,10 @@ impl SentLog {
     /// Bytes that are lost.
     pub fn lost_bytes(&self) -> u32 {
         self.lost_bytes
+    }
+    /// Bytes that were ever marked as lost.
+    pub fn total_lost(&self) -> u64 {
+        self.total_lost
     }
 
     fn next_transmission(&mut self) -> u64 {
@@ -108,7 +118,7 @@ impl SentLog {
     }
 
     /// Records a transmission.
-    pub fn on_sent(&mut self, now: Instant, range: SeqRange) {
+    pub fn on_sent(&mut self, now: Instant, range: SeqRange, snapshot: SendSnapshot) {
         let mut retransmitted = false;
         if self.segments.back().is_some_and(|last| last.range.end.after(range.start)) {
             self.remove(range, |_| retransmitted = true);
@@ -121,6 +131,7 @@ impl SentLog {
             sent_at: now,
             retransmitted,
             lost: false,
+            snapshot,
         };
         self.update_bytes(sent, true);
         self.segments.insert(self.index_after(range.start), sent);
@@ -140,6 +151,7 @@ impl SentLog {
                 Some(true) => {
                     sent.lost = true;
                     self.lost_bytes = self.lost_bytes.saturating_add(sent.range.len());
+                    self.total_lost += u64::from(sent.range.len());
                 }
                 Some(false) => {}
                 None => return,
@@ -156,9 +168,10 @@ impl SentLog {
     /// Postpones the transmission times by the time `frozen_for` for which timers were frozen until
     /// `now`.
     pub fn postpone(&mut self, now: Instant, frozen_for: Duration) {
-        self.segments
-            .iter_mut()
-            .for_each(|sent| sent.adjusted_sent_at = (sent.adjusted_sent_at + frozen_for).min(now));
+        for sent in &mut self.segments {
+            sent.adjusted_sent_at = (sent.adjusted_sent_at + frozen_for).min(now);
+            sent.snapshot.postpone(now, frozen_for);
+        }
     }
 
     /// The first lost range, of at most one segment.
@@ -195,6 +208,7 @@ impl SentLog {
                 sent_at: sent,
                 retransmitted: true,
                 lost: true,
+                snapshot: SendSnapshot::default(),
             };
             self.update_bytes(sent, true);
             self.segments.push_back(sent);
@@ -263,7 +277,7 @@ mod test {
     fn log(ends: &[u32]) -> SentLog {
         let mut log = SentLog::default();
         for (n, end) in (0_u64..).zip(ends) {
-            log.on_sent(AT(n), range(end - 100, *end));
+            log.on_sent(AT(n), range(end - 100, *end), SendSnapshot::default());
         }
         log
     }
@@ -294,7 +308,7 @@ mod test {
         assert_eq!((log.pipe(), log.lost_bytes()), (100, 200));
         assert_eq!(log.first_lost(100), Some(range(0, 100)));
         assert_eq!(log.first_lost(250), Some(range(0, 200)));
-        log.on_sent(AT(9), range(0, 150));
+        log.on_sent(AT(9), range(0, 150), SendSnapshot::default());
         assert_eq!((log.pipe(), log.lost_bytes()), (250, 50));
         assert_eq!(log.first_lost(100), Some(range(150, 200)));
         assert!(log.is_consistent_with(Seq(0), Seq(300), &Scoreboard::default()));

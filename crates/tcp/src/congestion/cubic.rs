@@ -3,8 +3,11 @@
 use driftway_base::{Duration, Instant};
 
 use super::contract::{
-    AckedData, CongestionWindow, GrowthDescriptor, MAX_WINDOW, WindowGrowth, slow_start,
+    AckedData, CongestionControl, CongestionWindow, ControlDescriptor, ControlOptions, MAX_WINDOW,
+    slow_start,
 };
+use super::hystart::Hystart;
+use super::linux_cubic::LinuxCubic;
 
 /// Multiplicative decrease factor β_cubic (§4.6).
 const BETA: f64 = 0.7;
@@ -14,10 +17,14 @@ const C: f64 = 0.4;
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
 /// State of CUBIC, and its state before the last reduction for an undo.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Cubic {
     current: CubicState,
     saved: CubicState,
+    hystart: Hystart,
+    /// The curve in Linux' arithmetic, in place of RFC 9438's. Linux undoes a reduction of the window,
+    /// but not of the curve.
+    linux: Option<LinuxCubic>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,23 +69,48 @@ impl CubicState {
     }
 }
 
-impl GrowthDescriptor for Cubic {
+impl ControlDescriptor for Cubic {
     const NAME: &'static str = "cubic";
+
+    fn from_options(options: &ControlOptions) -> Self {
+        Self {
+            current: CubicState::default(),
+            saved: CubicState::default(),
+            hystart: Hystart::new(options),
+            linux: options.linux_growth.then(LinuxCubic::default),
+        }
+    }
 }
 
-impl WindowGrowth for Cubic {
-    fn on_ack(&mut self, now: Instant, window: &mut CongestionWindow, acked: AckedData) {
+impl CongestionControl for Cubic {
+    fn wants_round_trips(&self) -> bool {
+        self.hystart.is_used() || self.linux.is_some()
+    }
+
+    fn on_ack(&mut self, now: Instant, window: &mut CongestionWindow, acked: &AckedData) {
+        let mut acked = *acked;
+        if let Some(linux) = &mut self.linux {
+            acked.rtt = acked.rtt.filter(|rtt| linux.on_round_trip(now, *rtt));
+        }
+        let acked = self.hystart.on_ack(now, window, &acked);
         if !acked.cwnd_limited {
             // §5.8: while application-limited, the window is not a measure of the path.
             self.on_pause(now);
             return;
+        }
+        if let (Some(since), Some(linux)) = (self.current.limited_since, &mut self.linux) {
+            linux.end_pause(now, since);
         }
         self.current.end_pause(now);
         if window.cwnd < window.ssthresh {
             // §4.2: after slow start a new stage begins.
             self.current.epoch = None;
         }
-        let Some(acked) = slow_start(window, acked) else { return };
+        let Some(acked) = slow_start(window, &acked) else { return };
+        if let Some(linux) = &mut self.linux {
+            linux.on_ack(now, window, &acked);
+            return;
+        }
         let mss = f64::from(acked.mss.max(1));
         let cwnd = f64::from(window.cwnd) / mss;
         let w_max = self.current.w_max;
@@ -109,13 +141,16 @@ impl WindowGrowth for Cubic {
         window.cwnd = window.cwnd.saturating_add(whole).min(MAX_WINDOW);
     }
 
-    fn on_congestion(
+    fn on_loss(
         &mut self,
         _now: Instant,
         window: &CongestionWindow,
         flight_size: u32,
         mss: u32,
     ) -> u32 {
+        if let Some(linux) = &mut self.linux {
+            return linux.on_loss(window, mss);
+        }
         self.saved = self.current;
         let segment = f64::from(mss.max(1));
         let cwnd = f64::from(window.cwnd) / segment;
@@ -136,6 +171,10 @@ impl WindowGrowth for Cubic {
     fn on_timeout(&mut self) {
         // §4.8: the next curve starts at its inflection point.
         self.current.w_max = 0.0;
+        if let Some(linux) = &mut self.linux {
+            linux.on_timeout();
+        }
+        self.hystart.restart();
     }
 
     fn on_undo(&mut self) {
@@ -148,6 +187,11 @@ impl WindowGrowth for Cubic {
 #[cfg(test)]
 mod test {
     use super::*;
+    use crate::congestion::test::acked;
+
+    fn cubic() -> Cubic {
+        Cubic::from_options(&ControlOptions::default())
+    }
 
     fn grow_for(cubic: &mut Cubic, w: &mut CongestionWindow, seconds: f64, from: f64) {
         // One acknowledgment per segment, a round trip of 100 ms.
@@ -156,14 +200,7 @@ mod test {
             let segments = w.cwnd / 1000;
             for i in 0..segments {
                 let at = t + 0.1 * f64::from(i) / f64::from(segments);
-                let acked = AckedData {
-                    bytes: 1000,
-                    mss: 1000,
-                    byte_counting: false,
-                    srtt: Some(Duration::from_millis(100)),
-                    cwnd_limited: true,
-                };
-                cubic.on_ack(Instant::from_nanos((at * 1e9) as u64), w, acked);
+                cubic.on_ack(Instant::from_nanos((at * 1e9) as u64), w, &acked(1000));
             }
             t += 0.1;
         }
@@ -171,9 +208,9 @@ mod test {
 
     #[test]
     fn returns_to_the_old_window_after_k_seconds() {
-        let mut cubic = Cubic::default();
+        let mut cubic = cubic();
         let mut w = CongestionWindow { cwnd: 100_000, ssthresh: 0 };
-        w.ssthresh = cubic.on_congestion(Instant::ZERO, &w, w.cwnd, 1000);
+        w.ssthresh = cubic.on_loss(Instant::ZERO, &w, w.cwnd, 1000);
         assert_eq!(w.ssthresh, 70_000);
         w.cwnd = w.ssthresh;
         // K = cbrt(100·0.3/0.4) = 4.217 s
@@ -185,11 +222,11 @@ mod test {
 
     #[test]
     fn fast_convergence_and_undo() {
-        let mut cubic = Cubic::default();
+        let mut cubic = cubic();
         let w = CongestionWindow { cwnd: 100_000, ssthresh: 0 };
-        cubic.on_congestion(Instant::ZERO, &w, w.cwnd, 1000);
+        cubic.on_loss(Instant::ZERO, &w, w.cwnd, 1000);
         let lower = CongestionWindow { cwnd: 80_000, ssthresh: 70_000 };
-        cubic.on_congestion(Instant::ZERO, &lower, lower.cwnd, 1000);
+        cubic.on_loss(Instant::ZERO, &lower, lower.cwnd, 1000);
         assert!((cubic.current.w_max - 68.0).abs() < 1e-9);
         cubic.on_undo();
         assert!((cubic.current.w_max - 100.0).abs() < 1e-9);
@@ -197,16 +234,9 @@ mod test {
 
     #[test]
     fn an_application_limited_window_does_not_grow() {
-        let mut cubic = Cubic::default();
+        let mut cubic = cubic();
         let mut w = CongestionWindow { cwnd: 10_000, ssthresh: 20_000 };
-        let acked = AckedData {
-            bytes: 1000,
-            mss: 1000,
-            byte_counting: false,
-            srtt: None,
-            cwnd_limited: false,
-        };
-        cubic.on_ack(Instant::ZERO, &mut w, acked);
+        cubic.on_ack(Instant::ZERO, &mut w, &AckedData { cwnd_limited: false, ..acked(1000) });
         assert_eq!(w.cwnd, 10_000);
     }
 }

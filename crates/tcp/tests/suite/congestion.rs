@@ -1,38 +1,45 @@
-//! Window growth: RFC 5681 §3.1, RFC 9438; each policy driven alone, and in a connection.
+//! Congestion control: RFC 5681 §3.1, RFC 9438; each policy driven alone, and in a connection.
 
 use crate::common::test_connection::*;
 use driftway_base::{Act, Assign, Duration, HeldTimers, Instant, Release};
-use driftway_tcp::growth::{AckedData, CongestionWindow, WindowGrowth, new};
-use driftway_tcp::{Config, GrowthKind};
+use driftway_tcp::congestion::{
+    AckedData, CongestionControl, CongestionWindow, ControlOptions, new,
+};
+use driftway_tcp::{Config, ControlKind};
 
 const MSS: u32 = 1000;
 
 /// One window of acknowledgments from `at` on, spread over a round trip of 100 ms.
-fn round_trip(growth: &mut dyn WindowGrowth, window: &mut CongestionWindow, at: Instant) {
+fn round_trip(growth: &mut dyn CongestionControl, window: &mut CongestionWindow, at: Instant) {
     let segments = window.cwnd / MSS;
     for n in 0..segments {
         let now = at + Duration::from_millis(100).times(u64::from(n)).over(u64::from(segments));
-        growth.on_ack(now, window, acked(true));
+        growth.on_ack(now, window, &acked(true));
     }
 }
 
 fn acked(cwnd_limited: bool) -> AckedData {
     let srtt = Some(Duration::from_millis(100));
-    AckedData { bytes: MSS, mss: MSS, byte_counting: false, srtt, cwnd_limited }
+    AckedData { bytes: MSS, mss: MSS, byte_counting: false, srtt, cwnd_limited, ..no_data() }
 }
 
 /// Grows the window for `seconds` s from second `from` on.
-fn grow(growth: &mut dyn WindowGrowth, window: &mut CongestionWindow, from: u64, seconds: u64) {
+fn grow(
+    growth: &mut dyn CongestionControl,
+    window: &mut CongestionWindow,
+    from: u64,
+    seconds: u64,
+) {
     for tenth in 0..seconds * 10 {
         round_trip(growth, window, Instant::from_millis(from * 1000 + tenth * 100));
     }
 }
 
 /// CUBIC in congestion avoidance after a loss at 100 segments.
-fn reduced() -> (Box<dyn WindowGrowth>, CongestionWindow) {
-    let mut cubic = new(GrowthKind::Cubic, &Config::default().options());
+fn reduced() -> (Box<dyn CongestionControl>, CongestionWindow) {
+    let mut cubic = new(ControlKind::Cubic, &ControlOptions::default());
     let mut window = CongestionWindow { cwnd: 100 * MSS, ssthresh: 0 };
-    window.ssthresh = cubic.on_congestion(Instant::ZERO, &window, window.cwnd, MSS);
+    window.ssthresh = cubic.on_loss(Instant::ZERO, &window, window.cwnd, MSS);
     window.cwnd = window.ssthresh;
     (cubic, window)
 }
@@ -51,7 +58,7 @@ fn slow_start_doubles_and_avoidance_adds_a_segment_per_round_trip() {
         }
         assert_eq!(conn.cwnd(), expected);
     }
-    let mut reno = new(GrowthKind::Reno, &Config::default().options());
+    let mut reno = new(ControlKind::Reno, &ControlOptions::default());
     let mut window = CongestionWindow { cwnd: 10_000, ssthresh: 10_000 };
     round_trip(&mut *reno, &mut window, Instant::ZERO);
     assert!((10_900..=11_000).contains(&window.cwnd), "{window:?}");
@@ -71,9 +78,9 @@ fn cubic_excludes_application_limited_time() {
     let (mut cubic, mut window) = reduced();
     grow(&mut *cubic, &mut window, 0, 2);
     let before = window.cwnd;
-    cubic.on_ack(Instant::from_secs(2), &mut window, acked(false));
+    cubic.on_ack(Instant::from_secs(2), &mut window, &acked(false));
     assert_eq!(window.cwnd, before);
-    cubic.on_ack(Instant::from_secs(62), &mut window, acked(true));
+    cubic.on_ack(Instant::from_secs(62), &mut window, &acked(true));
     assert!(window.cwnd < before + MSS, "{before} {window:?}");
     let (mut other, mut steady) = reduced();
     grow(&mut *other, &mut steady, 0, 4);
@@ -114,17 +121,17 @@ fn slow_start_ends_cubics_congestion_avoidance_stage() {
 fn one_acknowledgment_grows_cubic_by_at_most_half_of_the_window() {
     // RFC 9438 §4.4: the target of the next round trip, even for two windows at once.
     let (mut cubic, mut window) = reduced();
-    cubic.on_ack(Instant::ZERO, &mut window, acked(true));
+    cubic.on_ack(Instant::ZERO, &mut window, &acked(true));
     let before = window.cwnd;
     let many = AckedData { bytes: 2 * before, ..acked(true) };
-    cubic.on_ack(Instant::from_secs(20), &mut window, many);
+    cubic.on_ack(Instant::from_secs(20), &mut window, &many);
     assert!(window.cwnd <= before + before / 2, "{before} {window:?}");
 }
 
 /// The window of a connection after a loss, ten round trips, a `pause` that returns its end (ms),
 /// and five round trips.
 fn five_round_trips_after(pause: impl FnOnce(&mut TestConnection, u64) -> u64) -> u32 {
-    let config = Config { growth: GrowthKind::Cubic, limited_transmit: false, ..plain() };
+    let config = Config { growth: ControlKind::Cubic, limited_transmit: false, ..plain() };
     let mut conn = TestConnection::in_flight(&config, 10);
     conn.writes(10_000_000);
     conn.sends_some();
@@ -194,9 +201,9 @@ fn cubic_does_not_grow_during_a_hold_or_a_closed_window() {
 #[test]
 fn cubic_is_no_slower_than_reno_in_small_windows() {
     // RFC 9438 §4.3
-    let mut cubic = new(GrowthKind::Cubic, &Config::default().options());
+    let mut cubic = new(ControlKind::Cubic, &ControlOptions::default());
     let mut window = CongestionWindow { cwnd: 4 * MSS, ssthresh: 0 };
-    window.ssthresh = cubic.on_congestion(Instant::ZERO, &window, window.cwnd, MSS);
+    window.ssthresh = cubic.on_loss(Instant::ZERO, &window, window.cwnd, MSS);
     window.cwnd = window.ssthresh;
     let mut estimate = f64::from(window.cwnd) / 1000.0;
     for tenth in 0..10 {
@@ -209,7 +216,7 @@ fn cubic_is_no_slower_than_reno_in_small_windows() {
 
 #[test]
 fn a_cubic_connection_reduces_by_three_tenths() {
-    let config = Config { growth: GrowthKind::Cubic, limited_transmit: false, ..plain() };
+    let config = Config { growth: ControlKind::Cubic, limited_transmit: false, ..plain() };
     let mut conn = TestConnection::in_flight(&config, 10);
     for _ in 0..3 {
         conn.receives(ack(1));
