@@ -170,8 +170,9 @@ impl<C: CongestionControl> TestPath<C> {
                 };
                 if self.phase == RecoveryPhase::Open {
                     self.control.on_loss(self.now, &self.window, prior_in_flight, MSS);
-                    self.phase = RecoveryPhase::Recovery { point: Seq(self.sent * MSS) };
                 }
+                // Until what is lost now has arrived, if it is sent again at once.
+                self.phase = RecoveryPhase::Recovery { point: Seq(self.sent * MSS) };
                 self.control.on_segment_lost(self.now, &self.window, &lost);
                 continue;
             };

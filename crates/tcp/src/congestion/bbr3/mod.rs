@@ -37,3 +37,6 @@ pub use control::Bbr3;
 pub(super) fn diagram() -> alloc::string::String {
     mode::MODES.diagram()
 }
+
+#[cfg(test)]
+mod test;

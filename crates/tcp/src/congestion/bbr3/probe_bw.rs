@@ -8,6 +8,7 @@ use super::long_term::is_too_high;
 use super::mode::{Event, Mode};
 use super::short_term::BETA;
 use crate::congestion::contract::{AckedData, CongestionWindow};
+use crate::congestion::path::bytes;
 use crate::delivery_rate::RateSample;
 
 impl Bbr3 {
@@ -96,7 +97,7 @@ impl Bbr3 {
     }
 
     fn is_limited_by_long_term(&self, window: &CongestionWindow) -> bool {
-        let reaches = |bound| f64::from(window.cwnd) >= bound;
+        let reaches = |bound| window.cwnd >= bytes(bound);
         self.is_cwnd_limited() && self.long_term.in_flight.is_some_and(reaches)
     }
 
