@@ -26,7 +26,6 @@
 //! | a single timer for RTO, PTO and reordering (RFC 8985 §8) | the RTO runs beside the PTO, which never expires later |
 //! | RACK.min_RTT over a path whose RTT falls (RFC 8985 §6.2, step 1) | the minimum of the last 150 to 300 s |
 //! | the non-validated phase of RFC 7661: the window is kept for five minutes, and cut to the used part after a loss | `window_validation` follows RFC 2861, as Linux does |
-//! | halving the window for each idle RTO, keeping ssthresh (Linux) | the initial window after one RTO (RFC 5681 §4.1) |
 //! | TCP-LCD during a handshake (RFC 6069 §4) | on synchronized connections only |
 //! | a new initial sequence number after returning to LISTEN | the same one; its choice is the driver's (RFC 6528) |
 
@@ -44,6 +43,7 @@ extern crate std;
 #[macro_use]
 mod options;
 
+mod ack_delay;
 mod clock;
 mod config;
 pub mod congestion;

@@ -443,7 +443,7 @@ impl SendState {
         }
         match &mut self.prr {
             Some(prr) => {
-                *prr = Prr::begin(before);
+                *prr = Prr::begin(before, self.ssthresh_from_cwnd);
                 self.reducing_until = Some(self.max);
             }
             None => self.window.cwnd = before.min(self.window.ssthresh),
@@ -503,9 +503,14 @@ impl SendState {
         self.control.on_pause(now);
     }
 
+    /// Lets the next timeout reduce ssthresh, even if it is of the same segment as the last.
+    pub(crate) fn forget_timeout(&mut self) {
+        self.timed_out_una = None;
+    }
+
     /// Enters loss recovery as after a timeout, but without one.
     pub fn enter_loss_early(&mut self, now: Instant) {
-        self.timed_out_una = None;
+        self.forget_timeout();
         self.enter_loss(now);
     }
 

@@ -161,10 +161,20 @@ impl Connection {
         if self.probe_timeout().is_some() {
             self.snd.tail_probe_due = true;
         }
-        // With or without a probe, the retransmission timer restarts, unless a closed window has
-        // stopped it.
-        if self.timers.deadline(Timer::Retransmission).is_some() {
-            self.restart_retransmission_timer(now);
+        if self.timers.deadline(Timer::Retransmission).is_none() {
+            return;
+        }
+        let send = &self.snd.send_state;
+        let head = send.log().first().filter(|_| self.config.linux_persist && self.snd.wnd == 0);
+        match head {
+            // As in Linux, the window lets no probe pass, and the timer is that of the first segment.
+            Some(head) if self.snd.recovery.last_segment(send) != Some(head.range) => {
+                let at = (head.sent_at + self.snd.rtt.rto()).max(now);
+                self.snd.tail_probe_due = false;
+                self.timers.set(Timer::Retransmission, at);
+            }
+            // With or without a probe, the retransmission timer restarts.
+            _ => self.restart_retransmission_timer(now),
         }
     }
 

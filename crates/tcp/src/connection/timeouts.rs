@@ -22,10 +22,7 @@ impl Connection {
                 Timer::LossProbe => self.loss_probe_timeout(now),
                 Timer::Retransmission => self.retransmission_timeout(now),
                 Timer::Persist => self.persist_timeout(now),
-                Timer::DelayedAck => {
-                    self.pending_ack.due_now =
-                        self.pending_ack.due_now || self.pending_ack.segments > 0
-                }
+                Timer::DelayedAck => self.delayed_ack_timeout(),
                 // The driver polls for what may leave now.
                 Timer::Pacing => {}
                 Timer::KeepAlive => self.keep_alive_timeout(now),
@@ -51,6 +48,8 @@ impl Connection {
             self.restart_retransmission_timer(now);
             return;
         }
+        // RFC 9293 §3.8.6.1: a closed window is no reason to abort, as long as the peer answers.
+        let probes = self.snd.wnd == 0 && self.config.linux_persist;
         self.snd.retries += 1;
         let most = if self.state.is_synchronized() {
             self.config.max_retries
@@ -73,6 +72,10 @@ impl Connection {
             self.syn_lost = true;
             return;
         }
+        if probes {
+            // Each probe is a timeout of its own.
+            self.snd.send_state.forget_timeout();
+        }
         match overrides.retransmit {
             Retransmit::LossRecovery => self.respond_to_timeout(now),
             Retransmit::Oldest => self.snd.send_state.request_head_retransmit(),
@@ -85,6 +88,10 @@ impl Connection {
         }
         self.set_cwnd(overrides.cwnd);
         self.set_ssthresh(overrides.ssthresh);
+        if probes && overrides.retransmit == Retransmit::LossRecovery {
+            // The window would hold back what loss recovery wants to send.
+            self.snd.send_state.request_head_retransmit();
+        }
         if self.snd.hold.is_none() {
             self.restart_retransmission_timer(now);
         }
