@@ -4,6 +4,8 @@ use driftway_base::{Duration, Instant};
 
 /// Largest number of segments that are acknowledged at once (TCP_MAX_QUICKACKS).
 const MOST_AT_ONCE: u32 = 16;
+/// Shorter segments are not full in any case (TCP_MSS_DEFAULT).
+const LEAST_FULL: u32 = 536;
 /// Longest delay (TCP_DELACK_MAX).
 const MAX_DELAY: Duration = Duration::from_millis(200);
 
@@ -15,6 +17,12 @@ pub(crate) struct AckDelay {
     /// The delay; `None`: no data has arrived.
     delay: Option<Duration>,
     last_arrival: Instant,
+    /// Data goes in both directions, in turn, so that acknowledgments can wait for it.
+    ping_pong: bool,
+    /// Longest segment that has arrived (bytes).
+    longest: u32,
+    /// Segments at the end of what the peer had to send, since the last acknowledgment.
+    pushed: u32,
 }
 
 /// What the delay depends on.
@@ -30,8 +38,14 @@ pub(crate) struct AckDelayLimits {
 }
 
 impl AckDelay {
-    /// Handles the arrival of data.
-    pub fn on_data(&mut self, now: Instant, limits: &AckDelayLimits) {
+    /// Handles the arrival of `len` bytes of data; `push`: with the push bit.
+    pub fn on_data(&mut self, now: Instant, len: u32, push: bool, limits: &AckDelayLimits) {
+        if len < self.longest.max(LEAST_FULL) {
+            self.pushed += 1;
+        } else {
+            self.longest = len;
+            self.pushed = self.pushed.max(u32::from(push));
+        }
         let gap = now.since(core::mem::replace(&mut self.last_arrival, now));
         let half = limits.least.over(2);
         let Some(delay) = self.delay else {
@@ -55,9 +69,24 @@ impl AckDelay {
         self.at_once = self.at_once.max(segments.min(most));
     }
 
+    /// Ends the waiting for data of the other direction.
+    pub fn leave_ping_pong(&mut self) {
+        self.ping_pong = false;
+    }
+
+    /// Handles a transmission of data: an answer, if it is soon.
+    pub fn on_data_sent(&mut self, now: Instant) {
+        self.ping_pong |= self.delay.is_some_and(|delay| now.since(self.last_arrival) < delay);
+    }
+
+    /// True if the application, which has read everything, is at the end of what the peer had to send.
+    pub fn ends_with_a_read(&self) -> bool {
+        self.pushed > 1 || (self.pushed == 1 && !self.ping_pong)
+    }
+
     /// True if the next segment is to be acknowledged at once.
     pub fn is_at_once(&self) -> bool {
-        self.at_once > 0
+        self.at_once > 0 && !self.ping_pong
     }
 
     /// The delay of an acknowledgment now.
@@ -69,7 +98,10 @@ impl AckDelay {
 
     /// Handles the end of the delay: the peer sends more slowly than was expected.
     pub fn on_timeout(&mut self, limits: &AckDelayLimits) {
-        self.delay = self.delay.map(|delay| delay.times(2).min(limits.rto));
+        let longer = |delay: Duration| delay.times(2).min(limits.rto);
+        let waited_for_data = core::mem::take(&mut self.ping_pong);
+        self.delay =
+            self.delay.map(|delay| if waited_for_data { limits.least } else { longer(delay) });
     }
 
     /// Handles an acknowledgment that was sent.
@@ -78,6 +110,7 @@ impl AckDelay {
             self.delay = self.delay.map(|_| least);
         }
         self.at_once = self.at_once.saturating_sub(1);
+        self.pushed = 0;
     }
 }
 
@@ -99,7 +132,7 @@ mod test {
         let mut acks = AckDelay::default();
         let mut now = Instant::ZERO;
         for n in 0..17 {
-            acks.on_data(now, &LIMITS);
+            acks.on_data(now, 1000, false, &LIMITS);
             assert_eq!(acks.is_at_once(), n < 16, "{n}");
             acks.on_ack_sent(MS_40);
             now += MS(1);
@@ -109,7 +142,7 @@ mod test {
         let mut delays = std::vec![];
         for _ in 0..3 {
             now += MS(29);
-            acks.on_data(now, &LIMITS);
+            acks.on_data(now, 1000, false, &LIMITS);
             now += MS(1);
             delays.push(acks.delay(&LIMITS).as_millis());
         }
@@ -117,7 +150,20 @@ mod test {
         acks.on_timeout(&LIMITS);
         assert_eq!(acks.delay(&LIMITS), MS(100), "no longer than a round trip");
         // A pause of more than the timeout.
-        acks.on_data(now + MS(400), &LIMITS);
+        acks.on_data(now + MS(400), 1000, false, &LIMITS);
+        assert!(acks.is_at_once());
+    }
+
+    #[test]
+    fn an_answer_ends_acknowledging_at_once() {
+        let mut acks = AckDelay::default();
+        acks.on_data(Instant::ZERO, 100, true, &LIMITS);
+        acks.on_data_sent(Instant::from_millis(7));
+        assert!(!acks.is_at_once() && !acks.ends_with_a_read());
+        acks.on_timeout(&LIMITS);
+        assert!(acks.is_at_once() && acks.ends_with_a_read());
+        // Long after the question it is no answer.
+        acks.on_data_sent(Instant::from_millis(60));
         assert!(acks.is_at_once());
     }
 
@@ -125,7 +171,7 @@ mod test {
     fn a_small_window_has_fewer_at_once() {
         let limits = AckDelayLimits { window_segments: 7, ..LIMITS };
         let mut acks = AckDelay::default();
-        acks.on_data(Instant::ZERO, &limits);
+        acks.on_data(Instant::ZERO, 1000, false, &limits);
         for _ in 0..3 {
             assert!(acks.is_at_once());
             acks.on_ack_sent(MS_40);

@@ -67,7 +67,7 @@ pub struct SendState {
     timed_out_una: Option<Seq>,
     /// Proportional rate reduction of fast recovery (RFC 9937), if enabled.
     prr: Option<Prr>,
-    /// A reduction without a loss is in progress until this is acknowledged (Linux: CWR).
+    /// A reduction without a loss is in progress until more than this is acknowledged (Linux: CWR).
     reducing_until: Option<Seq>,
     /// F-RTO detection after a timeout (RFC 5682).
     f_rto: Option<FRto>,
@@ -333,7 +333,8 @@ impl SendState {
         // Sequence numbers wrap after 2 GiB: what is behind SND.UNA must be forgotten.
         self.timed_out_una = None;
         self.recover = self.recover.filter(|point| ack.at_or_before(*point));
-        if self.reducing_until.is_some_and(|point| ack.at_or_after(point)) {
+        // Something that was sent with CWR is acknowledged.
+        if self.reducing_until.is_some_and(|point| ack.after(point)) {
             self.reducing_until = None;
         }
     }

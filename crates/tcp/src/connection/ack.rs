@@ -121,7 +121,9 @@ impl Connection {
         self.stats.fast_retransmits += 1;
         self.events.push_back(Event::FastRetransmit);
         self.snd.timed_segment = None;
-        self.snd.on_cwnd_reduced();
+        if !self.snd.send_state.is_reducing() {
+            self.snd.on_cwnd_reduced();
+        }
         self.restart_retransmission_timer(now);
     }
 

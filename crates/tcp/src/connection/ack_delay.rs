@@ -1,6 +1,7 @@
 //! The delay of acknowledgments.
 
 use driftway_base::{Duration, Instant};
+use driftway_wire::{TcpFlags, TcpSegment};
 
 use super::control_block::Connection;
 use crate::ack_delay::AckDelayLimits;
@@ -19,20 +20,49 @@ impl Connection {
         })
     }
 
-    /// Notes that data has arrived; `is_duplicate`: nothing of it is new.
-    pub(super) fn note_data_for_acks(&mut self, now: Instant, is_duplicate: bool) {
+    /// Notes that a segment with data has arrived; `is_duplicate`: nothing of it is new.
+    pub(super) fn note_data_for_acks(
+        &mut self,
+        now: Instant,
+        segment: &TcpSegment,
+        is_duplicate: bool,
+    ) {
         let Some(limits) = self.ack_delay_limits() else { return };
         if is_duplicate {
-            self.pending_ack.delay.acknowledge_at_once(2, &limits);
+            self.acknowledge_at_once(2);
         } else {
-            self.pending_ack.delay.on_data(now, &limits);
+            let push = segment.flags.contains(TcpFlags::PSH);
+            self.pending_ack.delay.on_data(now, segment.payload.len, push, &limits);
         }
+    }
+
+    /// True if the acknowledgment of a segment in order waits for the next.
+    pub(super) fn ack_waits(&self) -> bool {
+        let delay = &self.pending_ack.delay;
+        if self.pending_ack.segments < 2 {
+            return !delay.is_at_once();
+        }
+        // RFC 9293 §3.8.6.3: at least every second segment is acknowledged. In Linux when the
+        // application has read it, unless the window stays as large without.
+        self.config.quick_acks
+            && !delay.is_at_once()
+            && !self.rcv.keeps_window(self.pending_ack.last_sent)
+    }
+
+    /// Makes an acknowledgment due that has waited for the application to read.
+    pub(super) fn note_read(&mut self) {
+        if !self.config.quick_acks || self.pending_ack.segments == 0 {
+            return;
+        }
+        let drained = self.rcv.readable_bytes() == 0 && self.pending_ack.delay.ends_with_a_read();
+        self.pending_ack.due_now |= self.pending_ack.segments >= 2 || drained;
     }
 
     /// Has the next `segments` acknowledged at once.
     pub(super) fn acknowledge_at_once(&mut self, segments: u32) {
         if let Some(limits) = self.ack_delay_limits() {
             self.pending_ack.delay.acknowledge_at_once(segments, &limits);
+            self.pending_ack.delay.leave_ping_pong();
         }
     }
 

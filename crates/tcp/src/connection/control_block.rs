@@ -290,6 +290,7 @@ impl Connection {
         if self.state.may_receive() && self.rcv.has_window_update(u32::from(self.config.mss)) {
             self.pending_ack.due_now = true;
         }
+        self.note_read();
         Some(part)
     }
 

@@ -427,10 +427,9 @@ impl Connection {
         };
         let (accepted, arrival) = self.rcv.take(segment.seq, payload);
         self.pending_ack.segments += 1;
-        self.note_data_for_acks(now, accepted.is_empty());
-        let waits = self.pending_ack.segments < 2 && !self.pending_ack.delay.is_at_once();
+        self.note_data_for_acks(now, segment, accepted.is_empty());
+        let waits = self.ack_waits();
         match (arrival, self.config.delayed_ack) {
-            // RFC 9293 §3.8.6.3: at least every second segment is acknowledged.
             (ArrivalOrder::InOrder, Some(delayed)) if waits => {
                 let clock = self.config.clock;
                 let tick = if delayed.on_tick { delayed.timeout } else { Duration::ZERO };

@@ -226,7 +226,7 @@ impl Connection {
             return;
         }
         let restart = initial_window(&self.config, self.snd.send_state.mss());
-        let (rto, unsent) = (self.snd.rtt.rto(), self.snd.has_unsent());
+        let (rto, unsent) = (self.snd.rtt.rto(), self.snd.has_unsent() && self.snd.wnd > 0);
         let window = &mut self.snd.send_state.window;
         if !self.config.linux_growth {
             window.cwnd = window.cwnd.min(restart);
@@ -496,6 +496,9 @@ impl Connection {
             self.snd.timed_segment = Some((end, now));
         }
         self.snd.last_sent = now;
+        if len > 0 {
+            self.pending_ack.delay.on_data_sent(now);
+        }
         let at = self.config.clock.deadline(now, self.snd.rtt.rto());
         if choice.reason != SendReason::WindowProbe {
             self.snd.recovery.start_segment_timer(now, sent, at);

@@ -77,7 +77,7 @@ impl Connection {
             self.snd.send_state.forget_timeout();
         }
         match overrides.retransmit {
-            Retransmit::LossRecovery => self.respond_to_timeout(now),
+            Retransmit::LossRecovery => self.respond_to_timeout(now, probes),
             Retransmit::Oldest => self.snd.send_state.request_head_retransmit(),
             Retransmit::Newest => self.retransmit_newest(),
             Retransmit::Nothing => {}
@@ -98,15 +98,15 @@ impl Connection {
     }
 
     /// Responds to the timeout (RFC 5681 §3.1, equation 4); loss recovery decides what is
-    /// retransmitted.
-    fn respond_to_timeout(&mut self, now: Instant) {
+    /// retransmitted. `probes`: the peer's window is closed.
+    fn respond_to_timeout(&mut self, now: Instant, probes: bool) {
         self.stats.slow_starts += 1;
         let (before, phase) = (self.snd.send_state.prior_window(), self.snd.send_state.phase());
         let timed = self.snd.recovery.next_timeout();
         self.snd.recovery.on_retransmission_timeout(now, &mut self.snd.send_state);
         self.update_recovery_timer_if_changed(now, timed);
         self.begin_undo_state(true, before);
-        let again = self.config.f_rto_again && self.snd.retries > 1;
+        let again = self.config.f_rto_again && self.snd.retries > 1 && !probes;
         self.begin_f_rto(phase == RecoveryPhase::Open || again);
         self.snd.on_cwnd_reduced();
     }

@@ -148,7 +148,8 @@ impl ScriptedPeer {
                 PeerTimestamps::OfFirstTransmission => of_edge.next(),
                 _ => of_edge.next_back(),
             };
-            self.recent = arrived.map_or(self.recent, |sent| sent.timestamp);
+            // RFC 7323 §4.3: TS.Recent does not go back.
+            self.recent = arrived.map_or(self.recent, |sent| sent.timestamp).max(self.recent);
             self.acknowledged = segment.ack;
         }
         let value = match segment.timestamps {
