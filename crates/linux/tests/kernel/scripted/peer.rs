@@ -148,8 +148,7 @@ impl ScriptedPeer {
                 PeerTimestamps::OfFirstTransmission => of_edge.next(),
                 _ => of_edge.next_back(),
             };
-            // RFC 7323 §4.3: TS.Recent does not go back.
-            self.recent = arrived.map_or(self.recent, |sent| sent.timestamp).max(self.recent);
+            self.recent = arrived.map_or(self.recent, |sent| sent.timestamp);
             self.acknowledged = segment.ack;
         }
         let value = match segment.timestamps {
