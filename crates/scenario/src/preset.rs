@@ -108,7 +108,9 @@ clear_srtt_after = 4
 const NO_EXTENSIONS: &str = r#"
 hystart = "none"
 linux_growth = false
+linux_persist = false
 pacing = false
+quick_acks = false
 slow_start_by_bytes = false
 ssthresh_from_cwnd = false
 recovery_keeps_ssthresh = false
@@ -123,13 +125,14 @@ f_rto = false
 lcd = false
 "#;
 
-/// Linux 6 with its default settings, except the delayed acknowledgment timeout, which Linux adapts
-/// between 40 and 200 ms.
+/// Linux 6 with its default settings.
 const LINUX: &str = r#"
 growth = "cubic"
 hystart = "linux"
 linux_growth = true
+linux_persist = true
 pacing = false
+quick_acks = true
 tick = { rtt = "1 ms", timer = "1 ms" }
 delayed_ack = true
 delayed_ack_timeout = "40 ms"

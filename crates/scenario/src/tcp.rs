@@ -95,8 +95,7 @@ macro_rules! tcp {
             /// A named TCP configuration: `"tahoe-1988"` and `"reno-bsd"` (4.4BSD with its coarse
             /// clock: 500 ms ticks, an initial timeout of 6 s, delayed acknowledgments on 200 ms
             /// ticks, an initial window of one segment), `"newreno"` and `"sack"` (the current RFCs
-            /// with that loss recovery), `"linux"` (the defaults of Linux 6, with a
-            /// delayed acknowledgment timeout of 40 ms, the minimum of Linux), `"linux-bbr"` and
+            /// with that loss recovery), `"linux"` (the defaults of Linux 6), `"linux-bbr"` and
             /// `"bbr3"` (the same with BBR version 1 or 3), or `"ns-2"` (ns-2.35).
             #[serde(skip_serializing_if = "Option::is_none")]
             #[schemars(with = "Option<crate::schema::PresetName>", extend("x-default" = "none"))]

@@ -58,15 +58,18 @@ macro_rules! options {
             /// where SACK has reported it before a gap was filled, in whole segments, also with the
             /// acknowledgment that ends a recovery; CUBIC in Linux' arithmetic, with RFC 9438's
             /// α < 1 also beyond the previous window, and at least a segment per 20 acknowledged
-            /// ones while no maximum is known. Otherwise by what an acknowledgment covers
-            /// (RFC 5681 §3.1, RFC 9438).
+            /// ones while no maximum is known; and it halves for each retransmission timeout of an
+            /// idle period, down to the initial one. Otherwise it grows by what an acknowledgment
+            /// covers (RFC 5681 §3.1, RFC 9438), and an idle period of one timeout leaves the
+            /// initial window (RFC 5681 §4.1).
             linux_growth: flag(false),
             /// Data leaves at twice the window per round trip in slow start, 1.2 times outside of
             /// it, in bursts of a millisecond or two segments, as in Linux with pacing. BBR is always
             /// paced, at a rate of its own.
             pacing: flag(false),
             /// Computes ssthresh after a loss from cwnd, as in Linux, instead of FlightSize (RFC
-            /// 5681 §3.1, equation 4; RFC 9438 §4.6).
+            /// 5681 §3.1, equation 4; RFC 9438 §4.6); PRR is then in proportion to cwnd, too, and in
+            /// whole segments.
             ssthresh_from_cwnd: flag(false),
             /// A timeout in fast recovery leaves ssthresh unchanged, as in Linux; RFC 5681 §3.1
             /// lowers it again.
@@ -122,6 +125,12 @@ macro_rules! options {
             persist_min: time(1 s),
             /// Maximum interval between zero-window probes.
             persist_max: time(60 s),
+            /// A closed window as in Linux: while data is outstanding, the retransmission timer goes
+            /// on, its retransmissions of one segment are the probes, each is a timeout, and a window
+            /// that opens is used after the next; with nothing outstanding, probes have no data.
+            /// Otherwise, as in 4.4BSD, probes of a byte replace the timeouts, and sending restarts
+            /// from SND.UNA when the window opens.
+            linux_persist: flag(false),
             /// Timeouts of one segment, or unanswered zero-window probes and keep-alives, before
             /// the connection is aborted (RFC 9293 §3.8.3). While an aid holds the connection, the
             /// aid decides.
@@ -138,6 +147,11 @@ macro_rules! options {
             /// An acknowledgment that is older than any window is answered with a challenge ACK
             /// (RFC 5961 §5.2).
             challenge_old_acks: flag(true),
+            /// Acknowledgments as in Linux: up to 16 segments at the start, after a pause of more than
+            /// the retransmission timeout, and two after a duplicate or a mark, are acknowledged at
+            /// once; the delay follows the interval between segments, from `flow.tcp.delayed_ack_timeout`
+            /// to 200 ms.
+            quick_acks: flag(false),
             /// A pure acknowledgment that others have overtaken is accepted although its timestamp
             /// is older than theirs by at most the retransmission timeout, as in Linux. RFC 7323
             /// §5.3 drops it.

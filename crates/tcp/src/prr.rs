@@ -12,6 +12,8 @@ pub struct Prr {
     delivered: u32,
     /// Bytes sent in it (§6: prr_out).
     out: u32,
+    /// What may be sent is rounded up to whole segments, as in Linux.
+    whole_segments: bool,
 }
 
 /// Data that an acknowledgment reports as delivered.
@@ -25,8 +27,8 @@ pub(crate) struct Delivery {
 
 impl Prr {
     /// Starts a recovery with a RecoverFS of `recover_fs` bytes.
-    pub(crate) fn begin(recover_fs: u32) -> Self {
-        Self { active: true, recover_fs, delivered: 0, out: 0 }
+    pub(crate) fn begin(recover_fs: u32, whole_segments: bool) -> Self {
+        Self { active: true, recover_fs, delivered: 0, out: 0, whole_segments }
     }
 
     /// A recovery is in progress.
@@ -50,7 +52,10 @@ impl Prr {
         self.delivered = self.delivered.saturating_add(delivered_data);
         let snd_cnt = if pipe > ssthresh {
             let whole = u64::from(self.delivered) * u64::from(ssthresh);
-            let out = whole.div_ceil(u64::from(self.recover_fs.max(1)));
+            let mut out = whole.div_ceil(u64::from(self.recover_fs.max(1)));
+            if self.whole_segments {
+                out = out.next_multiple_of(u64::from(mss.max(1)));
+            }
             out.saturating_sub(u64::from(self.out)).min(u64::from(u32::MAX)) as u32
         } else {
             // PRR-CRB (conservative reduction bound), and one segment more if SafeACK (PRR-SSRB,
@@ -74,7 +79,7 @@ mod test {
 
     #[test]
     fn above_ssthresh_sends_in_proportion_rounded_up() {
-        let mut prr = Prr { active: true, recover_fs: 10_000, delivered: 0, out: 0 };
+        let mut prr = Prr::begin(10_000, false);
         assert_eq!(prr.on_ack(arrived(1000, false), 9000, 7000, 1000), 700);
         prr.on_sent(1000);
         // 2000 of 10,000 delivered: 1400 may be sent, 1000 were.
@@ -84,18 +89,18 @@ mod test {
 
     #[test]
     fn below_ssthresh_sends_one_for_one_and_a_segment_more_if_safe_ack() {
-        let mut prr = Prr { active: true, recover_fs: 10_000, delivered: 3000, out: 4000 };
+        let mut prr = Prr { delivered: 3000, out: 4000, ..Prr::begin(10_000, false) };
         assert_eq!(prr.on_ack(arrived(1000, false), 2000, 7000, 1000), 1000);
         assert_eq!(prr.on_ack(arrived(1000, true), 2000, 7000, 1000), 2000);
         assert_eq!(prr.on_ack(arrived(1000, true), 6500, 7000, 1000), 500, "up to ssthresh");
         // After a pause in sending it catches up.
-        let mut prr = Prr { active: true, recover_fs: 10_000, delivered: 6000, out: 1000 };
+        let mut prr = Prr { delivered: 6000, out: 1000, ..Prr::begin(10_000, false) };
         assert_eq!(prr.on_ack(arrived(1000, false), 0, 7000, 1000), 6000);
     }
 
     #[test]
     fn the_fast_retransmit_is_always_permitted() {
-        let mut prr = Prr { active: true, recover_fs: 10_000, delivered: 0, out: 0 };
+        let mut prr = Prr::begin(10_000, false);
         assert_eq!(prr.on_ack(arrived(1000, false), 5000, 5000, 1000), 1000);
     }
 }

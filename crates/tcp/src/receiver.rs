@@ -153,6 +153,12 @@ impl Receiver {
         self.right_edge.since(self.nxt)
     }
 
+    /// True if the window that could be advertised now is as large as the one in the acknowledgment of
+    /// `last_acked`.
+    pub fn keeps_window(&self, last_acked: Seq) -> bool {
+        self.free_space() >= self.right_edge.since(last_acked)
+    }
+
     /// True if the window has grown enough for an update: two segments, or half of the buffer.
     pub fn has_window_update(&self, mss: u32) -> bool {
         let gain = self.available_right_edge().since(self.right_edge);

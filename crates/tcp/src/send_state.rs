@@ -69,7 +69,7 @@ pub struct SendState {
     timed_out_una: Option<Seq>,
     /// Proportional rate reduction of fast recovery (RFC 9937), if enabled.
     prr: Option<Prr>,
-    /// A reduction without a loss is in progress until this is acknowledged (Linux: CWR).
+    /// A reduction without a loss is in progress until more than this is acknowledged (Linux: CWR).
     reducing_until: Option<Seq>,
     /// F-RTO detection after a timeout (RFC 5682).
     f_rto: Option<FRto>,
@@ -376,7 +376,8 @@ impl SendState {
         // Sequence numbers wrap after 2 GiB: what is behind SND.UNA must be forgotten.
         self.timed_out_una = None;
         self.recover = self.recover.filter(|point| ack.at_or_before(*point));
-        if self.reducing_until.is_some_and(|point| ack.at_or_after(point)) {
+        // Something that was sent with CWR is acknowledged.
+        if self.reducing_until.is_some_and(|point| ack.after(point)) {
             self.reducing_until = None;
         }
     }
@@ -492,7 +493,7 @@ impl SendState {
         }
         match &mut self.prr {
             Some(prr) => {
-                *prr = Prr::begin(before);
+                *prr = Prr::begin(before, self.ssthresh_from_cwnd);
                 self.reducing_until = Some(self.max);
             }
             None => self.window.cwnd = before.min(self.window.ssthresh),
@@ -555,9 +556,14 @@ impl SendState {
         self.control.on_pause(now);
     }
 
+    /// Lets the next timeout reduce ssthresh, even if it is of the same segment as the last.
+    pub(crate) fn forget_timeout(&mut self) {
+        self.timed_out_una = None;
+    }
+
     /// Enters loss recovery as after a timeout, but without one.
     pub fn enter_loss_early(&mut self, now: Instant) {
-        self.timed_out_una = None;
+        self.forget_timeout();
         self.enter_loss(now);
     }
 

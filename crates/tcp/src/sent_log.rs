@@ -215,6 +215,11 @@ impl SentLog {
         Some(range)
     }
 
+    /// The segment with the lowest sequence numbers.
+    pub fn first(&self) -> Option<SentSegment> {
+        self.segments.front().copied()
+    }
+
     /// The segment with the highest sequence numbers.
     pub fn last(&self) -> Option<SentSegment> {
         self.segments.back().copied()

@@ -77,6 +77,11 @@ impl UndoState {
         self.start_una == una
     }
 
+    /// SND.UNA at the response.
+    pub fn start(&self) -> Seq {
+        self.start_una
+    }
+
     /// Merges another response at the same SND.UNA: a second timeout of the same segment belongs to
     /// the first (RFC 3522 §3.2, step 2).
     pub fn merge(&mut self, by_timeout: bool) {

@@ -40,6 +40,7 @@ mod pair;
 mod peer;
 mod reuse_port;
 mod route_events;
+mod scripted;
 mod shim_daemon;
 mod shimmed;
 mod stream_digest;
@@ -62,6 +63,9 @@ use libtest_mimic::{Arguments, Completion, Trial, run};
 
 /// Name and function.
 type Test = (&'static str, fn());
+
+/// Tests that need no kernel, because they have stored transcripts of one.
+const ANYWHERE: &[Test] = scripted::TESTS;
 
 const MODULES: &[&[Test]] = &[
     // The long ones first.
@@ -106,8 +110,15 @@ fn main() -> ExitCode {
     if many::is_part_process() {
         return many::run_part();
     }
+    let name_of = |path: &'static str| path.trim_start_matches("kernel::");
+    let anywhere = ANYWHERE.iter().map(|(path, test)| {
+        Trial::test(name_of(path), move || {
+            test();
+            Ok(())
+        })
+    });
     let trials = MODULES.concat().into_iter().map(|(path, test)| {
-        let name = path.trim_start_matches("kernel::");
+        let name = name_of(path);
         Trial::ignorable_test(name, move || match check_requirements() {
             Ok(()) => {
                 test();
@@ -122,7 +133,7 @@ fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // They wait more than they compute.
     arguments.test_threads.get_or_insert(4);
-    let conclusion = run(&arguments, trials.collect());
+    let conclusion = run(&arguments, anywhere.chain(trials).collect());
     let ran = conclusion.num_passed + conclusion.num_failed;
     println!("kernel tests: {ran} run, {} skipped", conclusion.num_ignored);
     conclusion.exit_code()

@@ -20,6 +20,10 @@ const LOW_WINDOW: u32 = 16;
 /// Acknowledgments closer together belong to one train (`hystart_ack_delta_us`).
 const TRAIN_GAP: Duration = Duration::from_millis(2);
 
+/// What may be merged into one acknowledgment, and the longest time that this takes.
+const MERGED_BYTES: u32 = 4 * 65_536;
+const MAX_ACK_DELAY: Duration = Duration::from_millis(1);
+
 /// State of the detection.
 #[derive(Clone, Debug)]
 pub(super) enum Hystart {
@@ -145,7 +149,8 @@ impl LinuxHystart {
         if now.since(self.last_ack) <= TRAIN_GAP {
             self.last_ack = now;
             // Pacing spreads a window over half a round trip by itself.
-            let longest = if self.paced { least } else { least.over(2) };
+            let whole = least + ack_delay(window, acked);
+            let longest = if self.paced { whole } else { whole.over(2) };
             self.found = now.since(self.round_start) > longest;
         }
         let enough = self.round.samples >= SAMPLES;
@@ -157,6 +162,14 @@ impl LinuxHystart {
             window.ssthresh = window.cwnd;
         }
     }
+}
+
+/// The time for which segments may be merged on their way (Linux: `hystart_ack_delay`).
+fn ack_delay(window: &CongestionWindow, acked: &AckedData) -> Duration {
+    let Some(srtt) = acked.srtt else { return MAX_ACK_DELAY };
+    // At twice the window per round trip.
+    let nanos = u64::from(MERGED_BYTES) * srtt.as_nanos() / (2 * u64::from(window.cwnd.max(1)));
+    Duration::from_nanos(nanos).min(MAX_ACK_DELAY)
 }
 
 impl ConservativeSlowStart {

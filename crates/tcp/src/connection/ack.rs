@@ -40,6 +40,7 @@ impl Connection {
         }
         let outstanding = send.outstanding();
         let before = send.delivery_snapshot();
+        let flight = FlightBefore::of(&self.snd, outstanding, self.counts_delivered());
         let una = send.una();
         let window = u32::from(segment.window) << self.snd.wnd_shift;
         if let Some(timestamps) = segment.options.timestamps {
@@ -61,7 +62,7 @@ impl Connection {
         let counts = outstanding > 0 && self.timers.deadline(Timer::Retransmission).is_some();
         self.release_hold(now, ack, window);
         let advanced = ack.after(self.snd.send_state.una());
-        let flight = FlightBefore::of(&self.snd, outstanding, self.counts_delivered());
+        let untimed = self.snd.no_sample_until.is_some();
         let mut growth = Growth { may_grow: false, rtt: None };
         if advanced {
             growth = self.on_new_ack(now, segment, outstanding);
@@ -75,8 +76,11 @@ impl Connection {
         }
         if self.snd.send_state.keeps_log() || self.snd.recovery.wants_feedback() {
             let moved = if advanced { ack.since(una) } else { 0 };
-            let newest = self.give_feedback(now, segment, moved);
+            let newest = self.give_feedback(now, segment, moved, untimed);
             growth.rtt = newest.or(growth.rtt);
+            if advanced && self.times_segments() {
+                self.restart_retransmission_timer(now);
+            }
         }
         if self.snd.recovery.has_segment_timers() {
             self.sample_segment(now, segment.ack);
@@ -121,7 +125,9 @@ impl Connection {
         self.stats.fast_retransmits += 1;
         self.events.push_back(Event::FastRetransmit);
         self.snd.timed_segment = None;
-        self.snd.on_cwnd_reduced();
+        if !self.snd.send_state.is_reducing() {
+            self.snd.on_cwnd_reduced();
+        }
         self.restart_retransmission_timer(now);
     }
 
@@ -210,7 +216,9 @@ impl Connection {
         if untimed.is_some_and(|end| segment.ack.at_or_after(end)) {
             self.snd.no_sample_until = None;
         }
-        let sample = match segment.options.timestamps.filter(|_| self.negotiated.timestamps) {
+        let stamped = segment.options.timestamps.filter(|_| self.negotiated.timestamps);
+        let sample = match stamped {
+            _ if self.times_segments() => None,
             Some(_) if untimed.is_some() => None,
             Some(Timestamps { echo, .. }) if echo != 0 => {
                 let ticks = self.timestamp(now).wrapping_sub(echo);
@@ -238,7 +246,13 @@ impl Connection {
         }
     }
 
-    fn take_sample(&mut self, ack: Seq, rtt: Duration, per_round_trip: u32) {
+    /// The round trip is measured by the log of sent segments, as in Linux, which is exact and sees
+    /// SACKed segments, too.
+    pub(super) fn times_segments(&self) -> bool {
+        self.config.linux_rto && self.snd.send_state.keeps_log()
+    }
+
+    pub(super) fn take_sample(&mut self, ack: Seq, rtt: Duration, per_round_trip: u32) {
         self.snd.rtt.sample(rtt, per_round_trip);
         if ack.after(self.snd.rtt_round_end) {
             self.snd.rtt.end_round();

@@ -6,6 +6,7 @@ use driftway_base::{Ecn, Endpoint, Instant, Ipv4Addr, Seq};
 use driftway_wire::{Payload, TcpFlags, TcpSegment};
 
 use super::sender::Sender;
+use crate::ack_delay::AckDelay;
 use crate::config::Config;
 use crate::receiver::Receiver;
 use crate::rtt::RttEstimator;
@@ -130,6 +131,8 @@ pub(super) struct PendingAck {
     pub last_sent: Seq,
     /// Acknowledgments carry ECE until a CWR arrives (RFC 3168 §6.1.3).
     pub echo_ce: bool,
+    /// Their delay, as in Linux.
+    pub delay: AckDelay,
 }
 
 /// The peer's latest timestamp (RFC 7323 §4.3, §5).
@@ -287,6 +290,7 @@ impl Connection {
         if self.state.may_receive() && self.rcv.has_window_update(u32::from(self.config.mss)) {
             self.pending_ack.due_now = true;
         }
+        self.note_read();
         Some(part)
     }
 

@@ -418,8 +418,8 @@ impl Connection {
             if segment.flags.contains(TcpFlags::CWR) {
                 self.pending_ack.echo_ce = false;
             }
-            if ecn == Ecn::Ce {
-                self.pending_ack.echo_ce = true;
+            if ecn == Ecn::Ce && !core::mem::replace(&mut self.pending_ack.echo_ce, true) {
+                self.acknowledge_at_once(2);
             }
         }
         let payload = match self.rcv.fin_seq() {
@@ -429,12 +429,13 @@ impl Connection {
         };
         let (accepted, arrival) = self.rcv.take(segment.seq, payload);
         self.pending_ack.segments += 1;
+        self.note_data_for_acks(now, segment, accepted.is_empty());
+        let waits = self.ack_waits();
         match (arrival, self.config.delayed_ack) {
-            // RFC 9293 §3.8.6.3: at least every second segment is acknowledged.
-            (ArrivalOrder::InOrder, Some(delayed)) if self.pending_ack.segments < 2 => {
+            (ArrivalOrder::InOrder, Some(delayed)) if waits => {
                 let clock = self.config.clock;
                 let tick = if delayed.on_tick { delayed.timeout } else { Duration::ZERO };
-                let at = clock.deadline_with_tick(now, delayed.timeout, tick);
+                let at = clock.deadline_with_tick(now, self.ack_delay(delayed), tick);
                 self.timers.start(Timer::DelayedAck, at);
             }
             _ => self.pending_ack.due_now = true,

@@ -2,6 +2,7 @@
 //! below it (send state, recoveries, window growths, timers, receiver) do not depend on it.
 
 mod ack;
+mod ack_delay;
 mod acts;
 mod congestion;
 mod control_block;

@@ -139,10 +139,14 @@ impl Connection {
         if let Some(choice) = self.take_aid_retransmission() {
             return Some(choice);
         }
-        if core::mem::take(&mut self.snd.window_probe_due)
-            && let Some(choice) = self.window_probe()
-        {
-            return Some(choice);
+        if core::mem::take(&mut self.snd.window_probe_due) {
+            if self.config.linux_persist && self.snd.hold.is_none() && self.snd.wnd == 0 {
+                // A segment at SND.NXT − 1 without data asks for an acknowledgment.
+                self.snd.keep_alive_due = true;
+                self.stats.probes += 1;
+            } else if let Some(choice) = self.window_probe() {
+                return Some(choice);
+            }
         }
         if self.snd.hold.is_some() {
             return None;
@@ -218,11 +222,30 @@ impl Connection {
     fn restart_window_after_idle(&mut self, now: Instant) {
         let idle = now.since(self.snd.last_sent) > self.snd.rtt.rto();
         // A control with a model remembers the path.
-        if idle && self.stats.segments_sent > 0 && !self.snd.send_state.has_model() {
-            let restart = initial_window(&self.config, self.snd.send_state.mss());
-            let window = &mut self.snd.send_state.window;
-            window.cwnd = window.cwnd.min(restart);
+        if !idle || self.stats.segments_sent == 0 || self.snd.send_state.has_model() {
+            return;
         }
+        let restart = initial_window(&self.config, self.snd.send_state.mss());
+        let (rto, unsent) = (self.snd.rtt.rto(), self.snd.has_unsent() && self.snd.wnd > 0);
+        let window = &mut self.snd.send_state.window;
+        if !self.config.linux_growth {
+            window.cwnd = window.cwnd.min(restart);
+            return;
+        }
+        if !unsent {
+            return;
+        }
+        // RFC 2861 §3.1: halved for each timeout, and ssthresh keeps most of the knowledge.
+        let restart = restart.min(window.cwnd);
+        window.ssthresh = window.ssthresh.max(window.cwnd - window.cwnd / 4);
+        let mut left = now.since(self.snd.last_sent).saturating_sub(rto);
+        while !left.is_zero() && window.cwnd > restart && !rto.is_zero() {
+            window.cwnd /= 2;
+            left = left.saturating_sub(rto);
+        }
+        window.cwnd = window.cwnd.max(restart);
+        // The idle period is over, even if the peer's window delays what follows.
+        self.snd.last_sent = now;
     }
 
     /// Limits a retransmission after a timeout to the peer's window, which may have shrunk.
@@ -328,6 +351,12 @@ impl Connection {
         let outstanding = self.snd.send_state.outstanding() > 0;
         if self.timers.deadline(Timer::Persist).is_some() || !(outstanding || self.snd.has_unsent())
         {
+            return;
+        }
+        if outstanding && self.config.linux_persist {
+            if self.timers.deadline(Timer::Retransmission).is_none() {
+                self.restart_retransmission_timer(now);
+            }
             return;
         }
         if self.snd.wnd == 0 && self.snd.send_state.nxt() != self.snd.send_state.una() {
@@ -467,6 +496,9 @@ impl Connection {
             self.snd.timed_segment = Some((end, now));
         }
         self.snd.last_sent = now;
+        if len > 0 {
+            self.pending_ack.delay.on_data_sent(now);
+        }
         let at = self.config.clock.deadline(now, self.snd.rtt.rto());
         if choice.reason != SendReason::WindowProbe {
             self.snd.recovery.start_segment_timer(now, sent, at);
@@ -511,6 +543,7 @@ impl Connection {
         }
         let window = self.rcv.advertise(u32::from(self.config.mss));
         segment.window = self.window_field(window);
+        self.note_ack_sent();
         self.pending_ack.segments = 0;
         self.pending_ack.due_now = false;
         self.pending_ack.last_sent = self.rcv.nxt();

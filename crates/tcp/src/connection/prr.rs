@@ -28,7 +28,8 @@ impl Connection {
                 || send.outstanding().saturating_sub(reported).saturating_add(delivered_data);
             // RFC 9937 §6: RecoverFS. Linux: the window that is reduced.
             let prior = send.prior_window().filter(|_| self.config.ssthresh_from_cwnd);
-            prr = Prr::begin(prior.map_or_else(flight, |window| window.cwnd));
+            let recover_fs = prior.map_or_else(flight, |window| window.cwnd);
+            prr = Prr::begin(recover_fs, self.config.ssthresh_from_cwnd);
         }
         let further = self.snd.recovery.take_new_losses(send);
         if delivered_data > 0 || begins {

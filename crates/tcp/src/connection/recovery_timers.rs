@@ -6,7 +6,7 @@
 //! the same meaning under every recovery: the time at which TCP takes the absence of
 //! acknowledgments for congestion.
 
-use driftway_base::{Duration, Instant, SeqRange};
+use driftway_base::{Duration, Instant, Seq, SeqRange};
 use driftway_wire::TcpSegment;
 
 use super::ack::valid_sack_blocks;
@@ -18,15 +18,49 @@ use crate::sent_log::SentSegment;
 use crate::timer::Timer;
 use crate::undo_state::dsack_block;
 
+/// The segments of an acknowledgment by which round trips are measured: sent once (Karn).
+#[derive(Clone, Copy, Debug, Default)]
+struct RoundTrips {
+    /// The first one acknowledged, and the first one SACKed.
+    acked: Option<SentSegment>,
+    sacked: Option<SentSegment>,
+    /// A retransmitted one was acknowledged.
+    ambiguous: bool,
+    /// The one sent last.
+    newest: Option<SentSegment>,
+}
+
+impl RoundTrips {
+    fn add(&mut self, una: Seq, sent: SentSegment) {
+        let is_acked = sent.range.end.at_or_before(una);
+        if sent.retransmitted {
+            self.ambiguous |= is_acked;
+            return;
+        }
+        let first = if is_acked { &mut self.acked } else { &mut self.sacked };
+        first.get_or_insert(sent);
+        if self.newest.is_none_or(|other| sent.transmission > other.transmission) {
+            self.newest = Some(sent);
+        }
+    }
+
+    /// The segment for the estimate of the round-trip time.
+    fn sample(&self) -> Option<SentSegment> {
+        self.acked.filter(|_| !self.ambiguous).or(self.sacked)
+    }
+}
+
 impl Connection {
     /// Takes the delivered segments from the log, and passes them and the contents of the
-    /// acknowledgment to the recovery; SND.UNA has advanced by `acked_bytes`. Returns the round-trip
+    /// acknowledgment to the recovery; SND.UNA has advanced by `acked_bytes`. `untimed`: it gives no
+    /// RTT sample. Returns the round-trip
     /// time of the newest of those that were sent once.
     pub(super) fn give_feedback(
         &mut self,
         now: Instant,
         segment: &TcpSegment,
         acked_bytes: u32,
+        untimed: bool,
     ) -> Option<Duration> {
         let send = &self.snd.send_state;
         let mut blocks = [SeqRange::new(send.una(), send.una()); 4];
@@ -46,7 +80,7 @@ impl Connection {
             srtt: self.snd.rtt.srtt().unwrap_or(Duration::ZERO),
             on_hold: self.snd.hold.is_some(),
         };
-        let newest = self.take_delivered(now, &feedback);
+        let newest = self.take_delivered(now, &feedback, untimed);
         if !self.snd.recovery.wants_feedback() {
             return newest;
         }
@@ -65,7 +99,12 @@ impl Connection {
 
     /// Removes the newly delivered segments from the log in ascending order, as within one
     /// acknowledgment no order is known.
-    fn take_delivered(&mut self, now: Instant, feedback: &AckFeedback<'_>) -> Option<Duration> {
+    fn take_delivered(
+        &mut self,
+        now: Instant,
+        feedback: &AckFeedback<'_>,
+        untimed: bool,
+    ) -> Option<Duration> {
         let Sender { send_state: send, recovery, .. } = &mut self.snd;
         if !send.keeps_log() {
             return None;
@@ -76,21 +115,26 @@ impl Connection {
             *place = *block;
         }
         blocks.sort_unstable_by_key(|block| block.end.since(una));
-        let mut newest: Option<SentSegment> = None;
+        let mut times = RoundTrips::default();
         for block in blocks {
             send.take_delivered(now, block, |sent| {
                 recovery.on_delivered(now, una, feedback, sent);
-                let later = newest.is_none_or(|other| sent.transmission > other.transmission);
-                if later && !sent.retransmitted {
-                    newest = Some(sent);
-                }
+                times.add(una, sent);
             });
         }
         debug_assert!(send.log().is_consistent_with(una, send.max(), send.scoreboard()));
         // An RTT sample that spans a hold or frozen timers is not a measure of the path.
-        newest
-            .filter(|sent| !feedback.on_hold && sent.adjusted_sent_at == sent.sent_at)
-            .map(|sent| now.since(sent.sent_at))
+        let timed = |sent: SentSegment| {
+            let whole = !feedback.on_hold && sent.adjusted_sent_at == sent.sent_at;
+            whole.then(|| now.since(sent.sent_at))
+        };
+        if let Some(rtt) = times.sample().and_then(timed)
+            && self.times_segments()
+            && !untimed
+        {
+            self.take_sample(una, rtt, 1);
+        }
+        times.newest.filter(|_| !untimed).and_then(timed)
     }
 
     /// Sets both timers after an acknowledgment.
@@ -161,10 +205,20 @@ impl Connection {
         if self.probe_timeout().is_some() {
             self.snd.tail_probe_due = true;
         }
-        // With or without a probe, the retransmission timer restarts, unless a closed window has
-        // stopped it.
-        if self.timers.deadline(Timer::Retransmission).is_some() {
-            self.restart_retransmission_timer(now);
+        if self.timers.deadline(Timer::Retransmission).is_none() {
+            return;
+        }
+        let send = &self.snd.send_state;
+        let head = send.log().first().filter(|_| self.config.linux_persist && self.snd.wnd == 0);
+        match head {
+            // As in Linux, the window lets no probe pass, and the timer is that of the first segment.
+            Some(head) if self.snd.recovery.last_segment(send) != Some(head.range) => {
+                let at = (head.sent_at + self.snd.rtt.rto()).max(now);
+                self.snd.tail_probe_due = false;
+                self.timers.set(Timer::Retransmission, at);
+            }
+            // With or without a probe, the retransmission timer restarts.
+            _ => self.restart_retransmission_timer(now),
         }
     }
 
@@ -205,7 +259,7 @@ mod test {
     use crate::recovery::{LossRecovery, NewAckResponse};
     use crate::send_state::SendState;
     use alloc::boxed::Box;
-    use driftway_base::{Ecn, Endpoint, Ipv4Addr, Seq};
+    use driftway_base::{Ecn, Endpoint, Ipv4Addr};
     use driftway_wire::TcpFlags;
 
     /// Retransmits everything that is unacknowledged after 100 ms, once.

@@ -22,10 +22,7 @@ impl Connection {
                 Timer::LossProbe => self.loss_probe_timeout(now),
                 Timer::Retransmission => self.retransmission_timeout(now),
                 Timer::Persist => self.persist_timeout(now),
-                Timer::DelayedAck => {
-                    self.pending_ack.due_now =
-                        self.pending_ack.due_now || self.pending_ack.segments > 0
-                }
+                Timer::DelayedAck => self.delayed_ack_timeout(),
                 // The driver polls for what may leave now.
                 Timer::Pacing => {}
                 Timer::KeepAlive => self.keep_alive_timeout(now),
@@ -51,6 +48,8 @@ impl Connection {
             self.restart_retransmission_timer(now);
             return;
         }
+        // RFC 9293 §3.8.6.1: a closed window is no reason to abort, as long as the peer answers.
+        let probes = self.snd.wnd == 0 && self.config.linux_persist;
         self.snd.retries += 1;
         let most = if self.state.is_synchronized() {
             self.config.max_retries
@@ -73,8 +72,12 @@ impl Connection {
             self.syn_lost = true;
             return;
         }
+        if probes {
+            // Each probe is a timeout of its own.
+            self.snd.send_state.forget_timeout();
+        }
         match overrides.retransmit {
-            Retransmit::LossRecovery => self.respond_to_timeout(now),
+            Retransmit::LossRecovery => self.respond_to_timeout(now, probes),
             Retransmit::Oldest => self.snd.send_state.request_head_retransmit(),
             Retransmit::Newest => self.retransmit_newest(),
             Retransmit::Nothing => {}
@@ -86,14 +89,18 @@ impl Connection {
         self.set_cwnd(overrides.cwnd);
         self.set_ssthresh(overrides.ssthresh);
         self.report_assignment(now, overrides.cwnd);
+        if probes && overrides.retransmit == Retransmit::LossRecovery {
+            // The window would hold back what loss recovery wants to send.
+            self.snd.send_state.request_head_retransmit();
+        }
         if self.snd.hold.is_none() {
             self.restart_retransmission_timer(now);
         }
     }
 
     /// Responds to the timeout (RFC 5681 §3.1, equation 4); loss recovery decides what is
-    /// retransmitted.
-    fn respond_to_timeout(&mut self, now: Instant) {
+    /// retransmitted. `probes`: the peer's window is closed.
+    fn respond_to_timeout(&mut self, now: Instant, probes: bool) {
         self.stats.slow_starts += 1;
         let (before, phase) = (self.snd.send_state.prior_window(), self.snd.send_state.phase());
         let timed = self.snd.recovery.next_timeout();
@@ -101,7 +108,7 @@ impl Connection {
         self.snd.send_state.keep_flight_after_timeout();
         self.update_recovery_timer_if_changed(now, timed);
         self.begin_undo_state(true, before);
-        let again = self.config.f_rto_again && self.snd.retries > 1;
+        let again = self.config.f_rto_again && self.snd.retries > 1 && !probes;
         self.begin_f_rto(phase == RecoveryPhase::Open || again);
         self.snd.on_cwnd_reduced();
     }

@@ -41,6 +41,9 @@ impl Connection {
         }
         let echo = segment.options.timestamps.map_or(0, |timestamps| timestamps.echo);
         if echo != 0 && Seq(echo).before(Seq(stamp)) {
+            if let Some(state) = self.snd.undo_state {
+                self.snd.recovery.on_overtaken(state.start());
+            }
             self.undo_response(now, segment);
         }
     }

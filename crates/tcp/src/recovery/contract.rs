@@ -68,7 +68,8 @@ pub enum FeedbackResponse {
 /// [`on_retransmission_timeout`](LossRecovery::on_retransmission_timeout),
 /// [`on_sent`](LossRecovery::on_sent), [`on_feedback`](LossRecovery::on_feedback),
 /// [`on_timeout`](LossRecovery::on_timeout), [`on_probe`](LossRecovery::on_probe),
-/// [`on_delivered`](LossRecovery::on_delivered), [`on_thaw`](LossRecovery::on_thaw),
+/// [`on_delivered`](LossRecovery::on_delivered),
+/// [`on_overtaken`](LossRecovery::on_overtaken), [`on_thaw`](LossRecovery::on_thaw),
 /// [`start_segment_timer`](LossRecovery::start_segment_timer),
 /// [`restart_segment_timers`](LossRecovery::restart_segment_timers),
 /// [`expire_segment_timers`](LossRecovery::expire_segment_timers),
@@ -239,6 +240,11 @@ pub trait LossRecovery: Send + fmt::Debug {
     /// Estimate of the bytes in the network.
     fn pipe(&self, send: &SendState) -> u32 {
         send.pipe()
+    }
+
+    /// Notes that the segment at `start`, which was retransmitted, was only late.
+    fn on_overtaken(&mut self, start: Seq) {
+        let _ = start;
     }
 
     /// Minimum round-trip time of the last few minutes, if it measures that.

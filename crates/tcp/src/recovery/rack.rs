@@ -84,9 +84,7 @@ impl Arrivals {
         if above {
             self.fack = Some(end);
         } else if !sent.retransmitted && self.fack != Some(end) {
-            self.reordering_seen = true;
-            let distance = self.fack.map_or(0, |highest| highest.since(sent.range.start));
-            self.overtaken_by = self.overtaken_by.max(distance);
+            self.add_overtaken(sent.range.start);
         }
         // An acknowledgment of an earlier transmission gives no RTT of this one.
         let earlier = feedback.echoes_before(sent.sent_at)
@@ -104,6 +102,13 @@ impl Arrivals {
 }
 
 impl Arrivals {
+    /// Notes that a segment that begins at `start` was overtaken by all that has arrived.
+    fn add_overtaken(&mut self, start: Seq) {
+        self.reordering_seen = true;
+        let distance = self.fack.map_or(0, |highest| highest.since(start));
+        self.overtaken_by = self.overtaken_by.max(distance);
+    }
+
     /// Adds a SACKed segment that ends at `end`.
     fn add_sacked(&mut self, end: Seq) {
         let mut end = Some(end);
@@ -186,8 +191,9 @@ impl RackTlp {
         {
             return false;
         }
+        // During a reduction for another reason, what may be sent is known already.
+        self.retransmit_at_once = !send.is_reducing();
         send.enter_recovery(now);
-        self.retransmit_at_once = true;
         self.tail_probe.cancel();
         true
     }
@@ -340,6 +346,10 @@ impl LossRecovery for RackTlp {
         let urgent = self.retransmit_at_once && send.phase() != RecoveryPhase::Open;
         let least = if urgent { send.mss() } else { 0 };
         send.window.cwnd.saturating_sub(pipe).max(least)
+    }
+
+    fn on_overtaken(&mut self, start: Seq) {
+        self.arrivals.add_overtaken(start);
     }
 
     fn min_rtt(&self) -> Option<Duration> {

@@ -4,6 +4,7 @@ use crate::common::test_connection::*;
 use driftway_base::{Duration, Instant};
 use driftway_tcp::congestion::{AckedData, CongestionWindow, ControlOptions, new, slow_start};
 use driftway_tcp::{Config, ControlKind, RecoveryKind};
+use driftway_wire::TcpFlags;
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -156,4 +157,157 @@ fn an_overtaken_acknowledgment_counts() {
         assert_eq!(conn.tcp.stats().segments_rejected, 1);
         conn.sends_some();
     }
+}
+
+fn linux() -> Config {
+    Config {
+        recovery: RecoveryKind::RackTlp,
+        sack: true,
+        prr: true,
+        slow_start_by_bytes: true,
+        ssthresh_from_cwnd: true,
+        linux_growth: true,
+        linux_persist: true,
+        ..plain()
+    }
+}
+
+#[test]
+fn the_window_grows_by_what_is_delivered_once() {
+    // Ten segments in flight; 2 and 3 are overtaken by none, reported, and acknowledged with 1.
+    for sack in [true, false] {
+        let recovery = if sack { RecoveryKind::RackTlp } else { RecoveryKind::NewReno };
+        let config = Config { sack, recovery, limited_transmit: false, ..linux() };
+        let mut conn = TestConnection::in_flight(&config, 10);
+        conn.writes(10_000);
+        conn.at(200);
+        for reported in [2001, 3001] {
+            let peer = ack(1);
+            conn.receives(if sack { peer.sack(&[(1001, reported)]) } else { peer });
+            conn.quiet();
+        }
+        conn.receives(ack(3001));
+        assert_eq!((conn.sends_some().len(), conn.cwnd()), (4, 11_000), "SACK: {sack}");
+    }
+}
+
+#[test]
+fn reordering_slows_growth_down() {
+    // Groups of four that arrive as 2, 3, 1, 4: two of four segments count. What a kernel does.
+    let config = Config { limited_transmit: false, ..linux() };
+    let mut conn = TestConnection::in_flight(&config, 10);
+    conn.writes(1_000_000);
+    let (mut una, mut windows) = (1, vec![]);
+    for round in 0..4 {
+        conn.at(200 + 100 * round);
+        let end = conn.tcp.view().snd_max.value().unwrap().since(OURS);
+        while una < end {
+            let left = (end - una) / MSS;
+            if left >= 4 {
+                for reported in [2 * MSS, 3 * MSS] {
+                    conn.receives(ack(una).sack(&[(una + MSS, una + reported)]));
+                    conn.sends_some();
+                }
+                conn.receives(ack(una + 3 * MSS));
+                conn.sends_some();
+                una += 4 * MSS;
+            } else {
+                una += MSS;
+            }
+            conn.receives(ack(una));
+            conn.sends_some();
+        }
+        windows.push(conn.cwnd() / MSS);
+    }
+    assert_eq!(windows, [16, 24, 36, 54]);
+}
+
+const MSS: u32 = 1000;
+
+#[test]
+fn the_reduction_for_an_ecn_echo_is_proportional() {
+    let config = Config { ecn: true, growth: ControlKind::Cubic, ..linux() };
+    let mut conn = TestConnection::in_flight(&config, 10);
+    conn.writes(100_000);
+    conn.at(200);
+    let sent: Vec<_> = (1..=10)
+        .map(|n| {
+            let peer = ack(n * MSS + 1);
+            conn.receives(if n == 1 { peer.with(TcpFlags::ECE) } else { peer });
+            conn.sends_some().len()
+        })
+        .collect();
+    assert_eq!(sent, [1, 1, 1, 0, 1, 1, 0, 0, 1, 1]);
+    assert_eq!((conn.cwnd(), conn.ssthresh()), (7000, 7000));
+}
+
+#[test]
+fn with_a_closed_window_retransmissions_are_the_probes() {
+    let mut conn = TestConnection::in_flight(&Config { limited_transmit: false, ..linux() }, 4);
+    conn.writes(4000);
+    conn.at(200);
+    conn.receives(ack(1001).window(0));
+    conn.quiet();
+    // The timeout of the first segment, which was sent at 100 ms.
+    conn.at(1100);
+    conn.sends(["1001..2001"]);
+    assert_eq!((conn.cwnd(), conn.ssthresh()), (1000, 2000));
+    // The window opens: only the next timeout goes on.
+    conn.at(1300);
+    conn.receives(ack(1001));
+    conn.quiet_until(3099);
+    conn.at(3100);
+    assert_eq!(conn.sends_some()[0], "1001..2001");
+}
+
+#[test]
+fn with_nothing_outstanding_a_probe_has_no_data() {
+    let mut conn = TestConnection::in_flight(&linux(), 2);
+    conn.writes(1000);
+    conn.at(200);
+    conn.sends_some();
+    let end = conn.tcp.view().snd_max.value().unwrap().since(OURS);
+    conn.receives(ack(end).window(0));
+    conn.writes(1000);
+    conn.at(1200);
+    conn.sends(["ack 1"]);
+    assert_eq!(conn.last[0].segment.seq, OURS + end - 1);
+    assert_eq!(conn.tcp.stats().probes, 1);
+}
+
+#[test]
+fn the_window_halves_for_each_timeout_of_an_idle_period() {
+    for (idle, cwnd) in [(900, 40), (1500, 20), (2500, 10), (3500, 5), (60_000, 2)] {
+        let config = Config { initial_window: 2, window_validation: false, ..linux() };
+        let mut conn = TestConnection::in_flight(&config, 2);
+        let mut acked = 1;
+        for _ in 0..18 {
+            acked += MSS;
+            conn.writes(2000);
+            conn.sends_some();
+            conn.receives(ack(acked));
+            conn.sends_some();
+        }
+        let end = conn.tcp.view().snd_max.value().unwrap().since(OURS);
+        conn.receives(ack(end));
+        assert_eq!(conn.cwnd(), 40_000);
+        conn.at(RTT + idle);
+        conn.writes(1000);
+        conn.sends_some();
+        assert_eq!(conn.cwnd(), cwnd * MSS, "{idle} ms");
+    }
+}
+
+#[test]
+fn the_first_segments_are_acknowledged_at_once() {
+    let delayed_ack = Some(driftway_tcp::DelayedAck { timeout: MS(40), on_tick: false });
+    let config = Config { quick_acks: true, delayed_ack, ..linux() };
+    let mut conn = TestConnection::established(&config);
+    let mut at_once = 0;
+    for n in 0..40 {
+        conn.receives(data(1 + n * MSS, MSS));
+        at_once += u32::from(!conn.sends_some().is_empty());
+    }
+    // Sixteen, then every second one.
+    assert_eq!(at_once, 16 + 12);
 }

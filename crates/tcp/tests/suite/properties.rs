@@ -6,7 +6,9 @@ use driftway_base::{
     Act, Assign, Duration, Ecn, Endpoint, HeldTimers, Instant, ProbeSize, ProbeSpacing,
     RandomStream, Release, Retransmit, Seq, SeqRange,
 };
-use driftway_tcp::{Clock, Config, Connection, DelayedAck, Event, State, recovery_control_pairs};
+use driftway_tcp::{
+    Clock, Config, Connection, DelayedAck, Event, HystartKind, State, recovery_control_pairs,
+};
 use driftway_wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 use proptest::prelude::*;
 
@@ -69,6 +71,12 @@ fn configs() -> impl Strategy<Value = Config> {
                     rfc_793_rto: by(7),
                     recover_guard: !by(8),
                     ece_slow_start: by(9),
+                    linux_growth: by(10),
+                    linux_persist: by(6),
+                    quick_acks: by(7),
+                    pacing: by(8),
+                    hystart: [HystartKind::None, HystartKind::Linux, HystartKind::Rfc9406]
+                        [usize::from(mss % 3)],
                     initial_window,
                     // With enough retries, a transfer over a lossy wire always completes.
                     max_retries: 60,

@@ -1,0 +1,101 @@
+//! Growth of the congestion window: slow start and HyStart, congestion avoidance, pacing.
+
+use crate::scripted::receiver::{CLEAN, Path};
+use crate::scripted::script::Script;
+use crate::scripted::segment::{ack, acks};
+
+pub fn scripts() -> Vec<Script> {
+    vec![
+        slow_start(),
+        slow_start_delayed_acks(),
+        initial_burst(),
+        stretched_ack(),
+        hystart_by_delay(),
+        hystart_by_train(),
+        reno_avoidance(),
+        cubic_avoidance(),
+        nagle(),
+    ]
+}
+
+fn slow_start() -> Script {
+    Script::new("slow_start", "one more segment for each acknowledgment; no pacing without fq")
+        .established()
+        .receiver(CLEAN)
+        .writes(60_000)
+        .at(600)
+}
+
+fn slow_start_delayed_acks() -> Script {
+    Script::new("slow_start_delayed_acks", "acknowledgments of two segments each")
+        .established()
+        .receiver(Path { delays_acks: true, ..CLEAN })
+        .writes(60_000)
+        .at(600)
+}
+
+fn initial_burst() -> Script {
+    Script::new("initial_burst", "ten segments at once: RFC 6928").in_flight(40).later(50)
+}
+
+fn stretched_ack() -> Script {
+    Script::new("stretched_ack", "one acknowledgment of the whole window: RFC 3465")
+        .in_flight(60)
+        .at(200)
+        .receives(ack(10001))
+        .at(300)
+        .receives(ack(30001))
+        .later(20)
+}
+
+fn hystart_by_delay() -> Script {
+    // 60 segments at 1.5 ms: the queue grows to 90 ms.
+    Script::new("hystart_by_delay", "the round trip grows with the window")
+        .established()
+        .receiver(Path { rtt: 40, serialisation: 1.5, ..CLEAN })
+        .writes(160_000)
+        .at(700)
+}
+
+fn hystart_by_train() -> Script {
+    Script::new("hystart_by_train", "a train of acknowledgments as long as half a round trip")
+        .established()
+        .receiver(Path { rtt: 100, serialisation: 1.0, ..CLEAN })
+        .writes(320_000)
+        .at(900)
+}
+
+/// A loss in the initial window, then congestion avoidance without further losses.
+fn avoidance(script: Script) -> Script {
+    script
+        .established()
+        .receiver(Path { rtt: 50, serialisation: 1.0, lost: &[4], ..CLEAN })
+        .writes(150_000)
+        .at(1500)
+}
+
+fn reno_avoidance() -> Script {
+    avoidance(Script::new("reno_avoidance", "one segment in each round trip: RFC 5681 §3.1").reno())
+}
+
+fn cubic_avoidance() -> Script {
+    avoidance(Script::new("cubic_avoidance", "RFC 9438, in its Reno-friendly region"))
+}
+
+fn nagle() -> Script {
+    Script::new("nagle", "a small segment waits for the acknowledgment: RFC 896")
+        .established()
+        .writes(300)
+        .later(10)
+        .writes(200)
+        .later(10)
+        .writes(100)
+        .at(200)
+        .receives(ack(301))
+        .later(10)
+        .writes(1500)
+        .at(310)
+        .receives_all(acks(601, 1601))
+        .receives(ack(2101))
+        .later(20)
+}
