@@ -330,8 +330,8 @@ impl SendState {
     pub(crate) fn report_assignment(&mut self, now: Instant, anew: bool) {
         self.control.on_window_assigned(now, &self.window, anew);
     }
-    /// After a timeout, a control with a model keeps in flight what it was not said to be lost, and
-    /// a segment more (draft-ietf-ccwg-bbr-04 §5.6.4.4).
+    /// After a timeout, a control with a model keeps what is not lost in flight, and a segment more
+    /// (draft-ietf-ccwg-bbr-04 §5.6.4.4).
     pub(crate) fn keep_flight_after_timeout(&mut self) {
         if self.has_model {
             self.window.cwnd = self.log.pipe().saturating_add(self.mss);

@@ -105,7 +105,9 @@ impl Connection {
         let (before, phase) = (self.snd.send_state.prior_window(), self.snd.send_state.phase());
         let timed = self.snd.recovery.next_timeout();
         self.snd.recovery.on_retransmission_timeout(now, &mut self.snd.send_state);
-        self.snd.send_state.keep_flight_after_timeout();
+        if !self.snd.recovery.uses_go_back_n() {
+            self.snd.send_state.keep_flight_after_timeout();
+        }
         self.update_recovery_timer_if_changed(now, timed);
         self.begin_undo_state(true, before);
         let again = self.config.f_rto_again && self.snd.retries > 1 && !probes;

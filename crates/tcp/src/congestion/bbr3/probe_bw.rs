@@ -115,7 +115,6 @@ impl Bbr3 {
                     self.cycle.acks = AckPhase::Init;
                     if self.mode.probes_bandwidth() && !sample.app_limited {
                         self.cycles += 1;
-                        self.bandwidth.forget_before(self.cycles, 2);
                     }
                 }
                 _ => {}
