@@ -138,7 +138,10 @@ fn faults_aids_and_radios_of_the_examples_leave_it_working() {
             let result = run(&example(name, &changes), 1);
             let flow = &result.flows[0];
             println!("{name} {preset} {:?} {:?}", flow.throughput_bps, flow.completion_s);
-            assert!(flow.throughput_bps.is_some_and(|rate| rate > 0.0), "{name} {preset} {flow:#?}");
+            assert!(
+                flow.throughput_bps.is_some_and(|rate| rate > 0.0),
+                "{name} {preset} {flow:#?}"
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 //! own, next to them.
 
 use crate::common::test_connection::*;
-use driftway_base::{Act, Assign, HeldTimers, Release};
+use driftway_base::{Act, Assign, HeldTimers, Instant, Release};
 use driftway_tcp::{Config, ControlKind, RecoveryKind};
 
 const CONTROLS: [ControlKind; 2] = [ControlKind::Bbr, ControlKind::Bbr3];
@@ -11,34 +11,50 @@ fn config(growth: ControlKind) -> Config {
     Config { growth, recovery: RecoveryKind::RackTlp, sack: true, ..plain() }
 }
 
-/// A connection that has sent ten segments, by 200 ms.
+/// Lets time pass until `ms`; returns the segments sent meanwhile, each with its time in microseconds
+/// since 100 ms.
+fn until(conn: &mut TestConnection, ms: u64) -> Vec<(u64, String)> {
+    let end = Instant::from_millis(ms);
+    let mut sent = Vec::new();
+    loop {
+        let micros = conn.now.since(Instant::from_millis(RTT)).as_nanos() / 1000;
+        sent.extend(conn.sends_some().into_iter().map(|segment| (micros, segment)));
+        let Some(next) = conn.tcp.next_timeout().filter(|next| *next <= end) else { break };
+        conn.now = next;
+        conn.does(|tcp, now| tcp.on_timeout(now));
+    }
+    conn.now = end;
+    sent
+}
+
+/// A connection that has sent ten segments, at 200 ms.
 fn ten_in_flight(growth: ControlKind) -> TestConnection {
     let mut conn = TestConnection::established(&config(growth));
     conn.writes(1_000_000);
-    let mut sent = conn.sends_some().len();
-    for ms in 101..200 {
-        conn.at(ms);
-        sent += conn.sends_some().len();
-    }
-    assert_eq!((sent, conn.cwnd()), (10, 10_000));
+    assert_eq!(until(&mut conn, 200).len(), 10);
+    assert_eq!(conn.cwnd(), 10_000);
     conn
+}
+
+fn times(sent: &[(u64, String)]) -> Vec<u64> {
+    sent.iter().map(|(micros, _)| *micros).collect()
 }
 
 #[test]
 fn version_1_paces_from_the_eleventh_segment_on() {
-    // Ten segments in the round trip of the handshake times 2/ln 2: 285 kB/s, in bursts of two.
+    // Ten segments in the round trip of the handshake times 2/ln 2: 286 kB/s, in bursts of two that
+    // take 7 ms. The first one is late, which shortens the wait after it by half of a segment.
     let mut conn = TestConnection::established(&config(ControlKind::Bbr));
     conn.writes(1_000_000);
-    assert_eq!(conn.sends_some().len(), 10);
-    conn.at(200);
+    let first = until(&mut conn, 200);
+    assert_eq!(times(&first), [0; 10]);
     conn.receives(ack(10_001));
-    conn.sends(["10001..11001", "11001..12001"]);
-    conn.quiet_until(204);
-    conn.at(206);
-    conn.sends(["12001..13001", "13001..14001"]);
-    conn.quiet_until(212);
-    conn.at(213);
-    conn.sends(["14001..15001", "15001..16001"]);
+    let next = until(&mut conn, 215);
+    let expected = [100_000, 105_248, 112_246];
+    assert_eq!(times(&next).len(), 6);
+    for (n, at) in times(&next).iter().enumerate() {
+        assert!(at.abs_diff(expected[n / 2]) < 20, "{next:?}");
+    }
 }
 
 #[test]
@@ -46,33 +62,27 @@ fn version_3_paces_from_the_first_segment_on() {
     // The same with 4 ln 2: 277 kB/s.
     let mut conn = TestConnection::established(&config(ControlKind::Bbr3));
     conn.writes(1_000_000);
-    conn.sends(["1..1001", "1001..2001"]);
-    conn.quiet_until(105);
-    conn.at(107);
-    conn.sends(["2001..3001", "3001..4001"]);
-    conn.quiet_until(112);
-    conn.at(114);
-    conn.sends(["4001..5001", "5001..6001"]);
+    let sent = until(&mut conn, 115);
+    let expected = [0, 5415, 12_635];
+    assert_eq!(times(&sent).len(), 6);
+    for (n, at) in times(&sent).iter().enumerate() {
+        assert!(at.abs_diff(expected[n / 2]) < 20, "{sent:?}");
+    }
 }
 
 #[test]
 fn a_timeout_leaves_one_segment_and_an_undo_restores_the_window() {
     for growth in CONTROLS {
         let mut conn = ten_in_flight(growth);
-        let deadline = conn.tcp.next_timeout().expect("a timer");
-        conn.at(deadline.as_millis() + 1);
-        // First a tail loss probe; then the timeout.
-        while conn.losses.is_empty() {
-            conn.sends_some();
-            let next = conn.tcp.next_timeout().expect("a timer");
-            conn.at(next.as_millis() + 1);
-        }
-        conn.sends(["1..1001"]);
+        // A tail loss probe, and then the timeout.
+        let sent = until(&mut conn, 2000);
+        let names: Vec<_> = sent.iter().map(|(_, segment)| segment.as_str()).collect();
+        assert_eq!(names, ["10001..11001", "1..1001"], "{growth:?}");
         assert_eq!(conn.cwnd(), 1000, "{growth:?}");
         conn.acts(Act::Undo);
-        conn.sends_some();
+        until(&mut conn, 2010);
         conn.receives(ack(2001));
-        conn.sends_some();
+        until(&mut conn, 2020);
         assert!(conn.cwnd() >= 10_000, "{growth:?} {}", conn.cwnd());
     }
 }
@@ -81,17 +91,18 @@ fn a_timeout_leaves_one_segment_and_an_undo_restores_the_window() {
 fn what_is_not_lost_stays_in_flight_after_a_loss() {
     for growth in CONTROLS {
         let mut conn = ten_in_flight(growth);
-        conn.at(210);
         // The first of ten is lost; all others arrive but the last two.
         for end in 2..=8 {
             conn.receives(ack(1).sack(&[(1001, end * 1000 + 1)]));
             conn.sends_some();
         }
+        let sent = until(&mut conn, 299);
+        assert!(sent.iter().any(|(_, segment)| segment == "1..1001"), "{growth:?} {sent:?}");
         assert_eq!(conn.losses.len(), 1, "{growth:?}");
         assert!(conn.cwnd() >= 4000, "{growth:?} {}", conn.cwnd());
-        conn.at(310);
-        conn.receives(ack(10_001));
-        conn.sends_some();
+        let end = conn.tcp.view().snd_max.value().expect("exact").since(OURS);
+        conn.receives(ack(end));
+        until(&mut conn, 300);
         assert!(conn.cwnd() >= 10_000, "{growth:?} {}: the window from before", conn.cwnd());
     }
 }
@@ -104,19 +115,15 @@ fn a_hold_stops_pacing_and_a_resume_goes_on_with_the_window_it_names() {
                 [(Assign::Keep, 10_000), (Assign::Value(3000), 3000), (Assign::Initial, 10_000)]
             {
                 let mut conn = ten_in_flight(growth);
-                conn.at(210);
+                until(&mut conn, 210);
                 let (probe, release) = (None, Release::Resume);
                 let keep = Assign::Keep;
                 conn.acts(Act::Hold { probe, rewind_snd_nxt: false, timers, cwnd: keep, release });
                 conn.receives(ack(10_001));
                 conn.quiet_until(5000);
                 conn.acts(Act::Resume { cwnd, ssthresh: Assign::Keep, rto: Assign::Keep });
-                let mut sent = conn.sends_some().len();
                 assert_eq!(conn.cwnd(), expected, "{growth:?} {cwnd:?}");
-                for ms in 5001..5100 {
-                    conn.at(ms);
-                    sent += conn.sends_some().len();
-                }
+                let sent = until(&mut conn, 5090).len();
                 assert_eq!(sent, expected as usize / 1000, "{growth:?} {timers:?} {cwnd:?}");
             }
         }

@@ -46,6 +46,10 @@ const UNPACED_SEGMENTS: u64 = 10;
 /// second).
 const BURSTS_PER_SECOND: f64 = 1024.0;
 const TWO_SEGMENTS_RATE: f64 = 150_000.0;
+/// Most bytes of a burst. As many are added to it on the shortest paths, and half of them for each
+/// half of a millisecond of the round trip.
+const MOST_BURST: u32 = 65_536;
+const SHORT_RTT_NANOS: u64 = 512_000;
 /// Rounds over which the maximum of the bandwidth is taken: the present one and ten more.
 const BANDWIDTH_ROUNDS: usize = 11;
 
@@ -136,10 +140,20 @@ impl Bbr {
         }
     }
 
-    /// Segments of a burst.
+    /// Segments of a burst, as the window has room for it.
     fn burst_segments(&self) -> f64 {
         let least = if self.pacing_rate < TWO_SEGMENTS_RATE { 1.0 } else { 2.0 };
         whole(self.pacing_rate / BURSTS_PER_SECOND / f64::from(self.mss)).max(least)
+    }
+
+    /// Bytes of a burst as it leaves: on short paths more, where it costs less (Linux:
+    /// `tcp_tso_rtt_log`).
+    fn burst(&self) -> u32 {
+        let halvings = self.min_rtt.get().map_or(u64::MAX, |rtt| rtt.as_nanos() / SHORT_RTT_NANOS);
+        let more = if halvings < 32 { MOST_BURST >> halvings } else { 0 };
+        let mss = f64::from(self.mss);
+        let whole = whole((self.pacing_rate / BURSTS_PER_SECOND + f64::from(more)) / mss);
+        bytes(whole.max(self.burst_segments()) * mss).min(MOST_BURST.max(2 * self.mss))
     }
 
     /// Adds to a number of bytes in flight what bursts and delayed acknowledgments need: three
@@ -393,8 +407,7 @@ impl CongestionControl for Bbr {
         if self.pacing_rate <= 0.0 || self.sent < UNPACED_SEGMENTS * u64::from(self.mss) {
             return None;
         }
-        let quantum = bytes(self.burst_segments() * f64::from(self.mss));
-        Some(PacingRate { bytes_per_second: self.pacing_rate, quantum })
+        Some(PacingRate { bytes_per_second: self.pacing_rate, quantum: self.burst() })
     }
 
     fn limits_itself(&self) -> bool {

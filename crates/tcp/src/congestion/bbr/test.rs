@@ -235,3 +235,14 @@ fn a_request_for_a_response_conserves_packets_for_a_round() {
     path.run(300, |_| {});
     assert!(path.window.cwnd > 70 * MSS);
 }
+
+#[test]
+fn bursts_are_longer_on_a_short_path() {
+    let burst = |micros| {
+        let mut path = probing();
+        path.control.min_rtt.start(path.now, Some(Duration::from_micros(micros)));
+        path.control.pacing_rate().map(|rate| rate.quantum / MSS)
+    };
+    // A millisecond of a megabyte per second is less than two segments.
+    assert_eq!([burst(40_000), burst(2100), burst(100)], [Some(2), Some(5), Some(65)]);
+}
