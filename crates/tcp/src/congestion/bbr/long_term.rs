@@ -149,7 +149,7 @@ mod test {
 
     impl Path {
         fn round(&mut self, delivered: u64, lost: u64) -> Option<f64> {
-            self.now = self.now + Duration::from_millis(100);
+            self.now += Duration::from_millis(100);
             let prior = self.totals.delivered;
             self.totals.delivered += delivered;
             self.totals.lost += lost;

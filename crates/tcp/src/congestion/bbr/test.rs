@@ -197,14 +197,14 @@ fn after_an_idle_time_it_paces_at_the_bandwidth_and_probes_no_round_trip() {
 fn frozen_time_expires_nothing() {
     let mut path = probing();
     path.run(1000, |_| {});
-    path.now = path.now + Duration::from_secs(60);
+    path.now += Duration::from_secs(60);
     path.control.on_thaw(path.now, Duration::from_secs(60));
     let mut window = path.window;
     path.control.on_ack(path.now, &mut window, &acked(MSS));
     assert_eq!(path.control.mode, Mode::ProbeBw);
     let mut other = probing();
     other.run(1000, |_| {});
-    other.now = other.now + Duration::from_secs(60);
+    other.now += Duration::from_secs(60);
     other.control.on_ack(other.now, &mut window, &acked(MSS));
     assert_eq!(other.control.mode, Mode::ProbeRtt, "time that has passed does");
 }

@@ -21,6 +21,7 @@ impl Bbr3 {
     ) {
         let Some(sample) = acked.rate.filter(|_| self.full_pipe.was_reached()) else { return };
         self.adapt_long_term_model(window, acked, &sample);
+        let is_over = self.mode == Mode::ProbeBwUp && self.is_probe_over(window, &sample);
         match self.mode {
             Mode::ProbeBwDown | Mode::ProbeBwCruise if self.is_probe_due(now, window) => {
                 self.apply(Event::ProbeDue);
@@ -32,11 +33,9 @@ impl Bbr3 {
                 self.apply(Event::PipeRefilled);
                 self.start_up(window, &sample);
             }
-            Mode::ProbeBwUp => {
-                if self.is_probe_over(window, &sample) {
-                    self.apply(Event::ProbeEnded);
-                    self.start_down(now);
-                }
+            Mode::ProbeBwUp if is_over => {
+                self.apply(Event::ProbeEnded);
+                self.start_down(now);
             }
             _ => {}
         }

@@ -263,7 +263,7 @@ fn what_the_application_limits_does_not_lower_the_estimate() {
 #[test]
 fn frozen_time_expires_nothing_and_a_new_window_forgets_the_path() {
     let mut path = at(Mode::ProbeBwCruise);
-    path.now = path.now + Duration::from_secs(60);
+    path.now += Duration::from_secs(60);
     path.control.on_thaw(path.now, Duration::from_secs(60));
     let mut window = path.window;
     path.control.on_ack(path.now, &mut window, &acked(MSS));
