@@ -208,7 +208,7 @@ named! {
     }
 }
 
-/// What a connection's configuration says about its congestion control.
+/// Part of a connection's configuration that concerns its congestion control.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ControlOptions {
     /// The end of slow start before losses.

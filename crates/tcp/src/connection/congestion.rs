@@ -1,4 +1,4 @@
-//! What an acknowledgment means to the congestion control.
+//! Acknowledgments, as the congestion control gets them.
 
 use driftway_base::{Duration, Instant};
 use driftway_wire::{TcpFlags, TcpSegment};
@@ -19,7 +19,7 @@ pub(super) struct FlightBefore {
     total_lost: u64,
 }
 
-/// What loss recovery has said about an acknowledgment of new data.
+/// Loss recovery's answer to an acknowledgment of new data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Growth {
     /// The window may grow.

@@ -58,7 +58,7 @@ impl Connection {
         self.snd.pacing.on_sent(now, len, mss, rate);
     }
 
-    /// Tells the congestion control when nothing but the application limits sending.
+    /// Notifies the delivery rate when nothing but the application limits sending.
     pub(super) fn note_lack_of_data(&mut self) {
         let send = &self.snd.send_state;
         if !send.has_model() {

@@ -16,7 +16,7 @@ pub(super) struct GainCycle {
     since: Instant,
 }
 
-/// What an acknowledgment says about the phase.
+/// State of the path at an acknowledgment, which decides if the phase is over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PhaseState {
     /// Minimum round-trip time.

@@ -240,8 +240,8 @@ impl Bbr {
     fn update_min_rtt(&mut self, now: Instant, window: &mut CongestionWindow, acked: &AckedData) {
         let expired = self.min_rtt.update(now, acked.rtt);
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            self.recovery.save(window.cwnd, false);
             self.apply(now, Event::MinRttExpired);
+            self.recovery.save(window.cwnd, true);
             self.min_rtt.begin_probe();
         }
         if self.mode == Mode::ProbeRtt {

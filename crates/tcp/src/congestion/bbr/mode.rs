@@ -23,7 +23,7 @@ pub(crate) enum Mode {
     ProbeRtt,
 }
 
-/// What leads from one mode to another.
+/// Event that leads from one mode to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// The bandwidth grows no more.

@@ -24,7 +24,7 @@ enum Phase {
     Loss,
 }
 
-/// What to do with the window after an acknowledgment.
+/// Treatment of the window after an acknowledgment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecoveryStep {
     /// It is set; a round of packet conservation begins.

@@ -66,7 +66,7 @@ fn probe_bw_sends_faster_then_slower_than_the_bandwidth() {
 }
 
 #[test]
-fn more_bandwidth_is_found_in_a_few_cycles_and_less_is_believed_after_ten_rounds() {
+fn more_bandwidth_is_found_in_a_few_cycles_and_less_counts_after_ten_rounds() {
     let mut path = probing();
     path.rate = 2e6;
     path.run(2500, |_| {});

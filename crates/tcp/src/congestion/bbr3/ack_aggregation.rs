@@ -16,7 +16,7 @@ pub(super) struct AckAggregation {
     acked: f64,
 }
 
-/// What an acknowledgment brings.
+/// Contents of an acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acked {
     pub bytes: f64,

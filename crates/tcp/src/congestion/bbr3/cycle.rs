@@ -9,7 +9,7 @@ const RANDOM_WAIT: Duration = Duration::from_secs(1);
 /// Most rounds between probes, for coexistence with Reno.
 const MOST_ROUNDS: f64 = 63.0;
 
-/// What the acknowledgments that arrive are feedback to (ack_phase).
+/// Subject of the acknowledgments that arrive (ack_phase).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AckPhase {
     /// Nothing that was probed.
@@ -31,7 +31,7 @@ pub(super) struct Cycle {
     since: Instant,
     wait: Duration,
     rounds: u64,
-    /// What acknowledgments are feedback to.
+    /// Subject of the acknowledgments that arrive.
     pub acks: AckPhase,
 }
 

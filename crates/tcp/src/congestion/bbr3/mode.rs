@@ -24,7 +24,7 @@ pub(crate) enum Mode {
     ProbeRtt,
 }
 
-/// What leads from one state to another.
+/// Event that leads from one state to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// The bandwidth grows no more, or much is lost.

@@ -118,8 +118,8 @@ impl Bbr3 {
     /// Enters, handles and leaves ProbeRTT (BBRCheckProbeRTT).
     fn check_probe_rtt(&mut self, now: Instant, window: &mut CongestionWindow, acked: &AckedData) {
         if self.mode != Mode::ProbeRtt && self.min_rtt.has_expired() && !self.idle_restart {
-            self.save_cwnd(window.cwnd);
             self.apply(Event::MinRttExpired);
+            self.save_cwnd(window.cwnd);
             self.min_rtt.begin_probe();
             self.stop_probing();
             self.rounds.restart(self.delivered);

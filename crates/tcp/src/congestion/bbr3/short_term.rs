@@ -4,7 +4,7 @@
 /// Part that is kept in a round with losses (§2.7: Beta).
 pub(super) const BETA: f64 = 0.7;
 
-/// What was delivered in the last round, and the bounds.
+/// Deliveries of the last round, and the bounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ShortTerm {
     /// Bound of the bandwidth (bw_shortterm; bytes per second), and of bytes in flight
