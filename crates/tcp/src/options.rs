@@ -97,7 +97,8 @@ macro_rules! options {
             eifel: flag(false),
             /// F-RTO: the sender detects spurious timeouts by sending new data (RFC 5682).
             f_rto: flag(false),
-            /// F-RTO is tried again when the timer expires again, as in Linux.
+            /// F-RTO as in Linux: tried again when the timer expires again, and with an answer as soon
+            /// as data arrives that was sent once.
             f_rto_again: flag(false),
             /// TCP-LCD: an ICMP net or host unreachable message reverts one back-off of the
             /// retransmission timeout (RFC 6069).
@@ -137,6 +138,8 @@ macro_rules! options {
             max_retries: count(15),
             /// Timeouts of a SYN before the attempt to connect is aborted (RFC 9293 §3.8.3).
             max_syn_retries: count(6),
+            /// Timeouts of a SYN without back-off (Linux: `tcp_syn_linear_timeouts`).
+            syn_linear_timeouts: count(0),
             /// Maximum segment lifetime: TIME-WAIT lasts twice as long (RFC 9293 §3.4.2).
             msl: time(30 s),
             /// Interval after which an idle connection is probed by a keep-alive (RFC 9293 §3.8.4).
@@ -153,8 +156,8 @@ macro_rules! options {
             /// to 200 ms.
             quick_acks: flag(false),
             /// A pure acknowledgment that others have overtaken is accepted although its timestamp
-            /// is older than theirs by at most the retransmission timeout, as in Linux. RFC 7323
-            /// §5.3 drops it.
+            /// is older than theirs by at most the retransmission timeout, and any segment if by one
+            /// tick, as in Linux. RFC 7323 §5.3 drops them.
             disordered_acks: flag(false),
             /// Consecutive timeouts after which the next measurement counts as the first, because
             /// the estimate predates an outage (RFC 6298 §5, MAY). 4.4BSD (`tcp_timer.c`:

@@ -615,7 +615,8 @@ impl SendState {
     /// Enters fast recovery with cwnd = ssthresh: the pipe says what is outstanding (RFC 6675 §5,
     /// step 4).
     pub fn enter_recovery(&mut self, now: Instant) {
-        if self.is_reducing() {
+        let point = self.reducing_until.take();
+        if point.is_some() {
             // One response to congestion in a round trip; that to an ECN echo cannot be undone.
             self.prior_window = None;
         } else {
@@ -624,7 +625,7 @@ impl SendState {
                 self.window.cwnd = self.window.ssthresh;
             }
         }
-        self.phase = RecoveryPhase::Recovery { point: self.max };
+        self.phase = RecoveryPhase::Recovery { point: point.unwrap_or(self.max) };
         self.high_rxt = self.una;
     }
 

@@ -62,7 +62,7 @@ impl Connection {
         let counts = outstanding > 0 && self.timers.deadline(Timer::Retransmission).is_some();
         self.release_hold(now, ack, window);
         let advanced = ack.after(self.snd.send_state.una());
-        let untimed = self.snd.no_sample_until.is_some();
+        let (untimed, mut original) = (self.snd.no_sample_until.is_some(), false);
         let mut growth = Growth { may_grow: false, rtt: None };
         if advanced {
             growth = self.on_new_ack(now, segment, outstanding);
@@ -76,8 +76,9 @@ impl Connection {
         }
         if self.snd.send_state.keeps_log() || self.snd.recovery.wants_feedback() {
             let moved = if advanced { ack.since(una) } else { 0 };
-            let newest = self.give_feedback(now, segment, moved, untimed);
-            growth.rtt = newest.or(growth.rtt);
+            let delivered = self.give_feedback(now, segment, moved, untimed);
+            growth.rtt = delivered.rtt.or(growth.rtt);
+            original = delivered.original;
             if advanced && self.times_segments() {
                 self.restart_retransmission_timer(now);
             }
@@ -96,7 +97,7 @@ impl Connection {
             self.apply_prr(before);
         }
         self.update_send_window(segment, window);
-        self.advance_f_rto(now, segment, AckOutcome { advanced, duplicate });
+        self.advance_f_rto(now, segment, AckOutcome { advanced, duplicate, original });
         self.detect_by_dsack(now, segment);
         self.control_congestion(now, segment, &flight, growth);
         self.snd.send_state.end_ack_processing();
@@ -125,7 +126,8 @@ impl Connection {
         self.stats.fast_retransmits += 1;
         self.events.push_back(Event::FastRetransmit);
         self.snd.timed_segment = None;
-        if !self.snd.send_state.is_reducing() {
+        // Otherwise an ECN echo has reduced it in this round trip.
+        if self.snd.send_state.prior_window().is_some() {
             self.snd.on_cwnd_reduced();
         }
         self.restart_retransmission_timer(now);
@@ -169,7 +171,10 @@ impl Connection {
             self.timers.stop(Timer::Persist);
             self.snd.window_probe_due = false;
         }
-        let rtt = self.sample_round_trip(now, segment, outstanding);
+        let rtt = match self.times_segments() {
+            true => None,
+            false => self.sample_round_trip(now, segment, outstanding),
+        };
         self.detect_by_timestamp(now, segment);
         let (una, max) = (self.snd.send_state.una(), self.snd.send_state.max());
         if self.snd.undo_state.as_mut().is_some_and(|state| !state.on_una_advanced(una, max)) {
@@ -216,9 +221,7 @@ impl Connection {
         if untimed.is_some_and(|end| segment.ack.at_or_after(end)) {
             self.snd.no_sample_until = None;
         }
-        let stamped = segment.options.timestamps.filter(|_| self.negotiated.timestamps);
-        let sample = match stamped {
-            _ if self.times_segments() => None,
+        let sample = match segment.options.timestamps.filter(|_| self.negotiated.timestamps) {
             Some(_) if untimed.is_some() => None,
             Some(Timestamps { echo, .. }) if echo != 0 => {
                 let ticks = self.timestamp(now).wrapping_sub(echo);

@@ -171,7 +171,7 @@ impl Connection {
         self.snd.syn_acked = true;
         self.snd.send_state.on_syn_acked(self.snd.iss);
         self.snd.ecn.negotiated = self.negotiated.ecn;
-        self.snd.retries = 0;
+        let timeouts = core::mem::take(&mut self.snd.retries);
         self.snd.disruption = None;
         self.syn_due = false;
         self.timers.stop(Timer::Retransmission);
@@ -180,7 +180,10 @@ impl Connection {
         if self.syn_lost {
             // RFC 6298 §5.7, RFC 5681 §3.1: conservative on a path that lost the SYN.
             self.snd.rtt.on_syn_lost();
-            self.snd.send_state.window.cwnd = self.snd.send_state.mss();
+            // Linux takes one loss for an accident.
+            if timeouts > 1 || !self.config.linux_growth {
+                self.snd.send_state.window.cwnd = self.snd.send_state.mss();
+            }
         }
         self.snd.send_state.report_established(now, rtt);
     }
@@ -303,7 +306,8 @@ impl Connection {
             self.recent_timestamp.ts_recent = value;
             return true;
         }
-        if self.config.disordered_acks && self.is_overtaken(segment, value) {
+        let by_a_tick = Seq(self.recent_timestamp.ts_recent) == Seq(value) + 1;
+        if self.config.disordered_acks && (by_a_tick || self.is_overtaken(segment, value)) {
             return true;
         }
         self.stats.segments_rejected += 1;

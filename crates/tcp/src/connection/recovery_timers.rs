@@ -14,9 +14,19 @@ use super::control_block::Connection;
 use super::output::{SegmentChoice, SendReason};
 use super::sender::Sender;
 use crate::recovery::{AckFeedback, FeedbackResponse};
+use crate::send_state::RecoveryPhase;
 use crate::sent_log::SentSegment;
 use crate::timer::Timer;
 use crate::undo_state::dsack_block;
+
+/// What an acknowledgment has delivered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Delivered {
+    /// Round-trip time of the newest segment that was sent once.
+    pub rtt: Option<Duration>,
+    /// Data sent once, before the last timeout.
+    pub original: bool,
+}
 
 /// The segments of an acknowledgment by which round trips are measured: sent once (Karn).
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,15 +63,14 @@ impl RoundTrips {
 impl Connection {
     /// Takes the delivered segments from the log, and passes them and the contents of the
     /// acknowledgment to the recovery; SND.UNA has advanced by `acked_bytes`. `untimed`: it gives no
-    /// RTT sample. Returns the round-trip
-    /// time of the newest of those that were sent once.
+    /// RTT sample.
     pub(super) fn give_feedback(
         &mut self,
         now: Instant,
         segment: &TcpSegment,
         acked_bytes: u32,
         untimed: bool,
-    ) -> Option<Duration> {
+    ) -> Delivered {
         let send = &self.snd.send_state;
         let mut blocks = [SeqRange::new(send.una(), send.una()); 4];
         let mut count = 0;
@@ -80,9 +89,9 @@ impl Connection {
             srtt: self.snd.rtt.srtt().unwrap_or(Duration::ZERO),
             on_hold: self.snd.hold.is_some(),
         };
-        let newest = self.take_delivered(now, &feedback, untimed);
+        let delivered = self.take_delivered(now, &feedback, untimed);
         if !self.snd.recovery.wants_feedback() {
-            return newest;
+            return delivered;
         }
         let before = self.snd.send_state.prior_window();
         match self.snd.recovery.on_feedback(now, &mut self.snd.send_state, &feedback) {
@@ -94,7 +103,7 @@ impl Connection {
                 self.snd.on_cwnd_reduced();
             }
         }
-        newest
+        delivered
     }
 
     /// Removes the newly delivered segments from the log in ascending order, as within one
@@ -104,10 +113,14 @@ impl Connection {
         now: Instant,
         feedback: &AckFeedback<'_>,
         untimed: bool,
-    ) -> Option<Duration> {
+    ) -> Delivered {
+        let timeout_end = match self.snd.send_state.phase() {
+            RecoveryPhase::Loss { point } => Some(point),
+            _ => None,
+        };
         let Sender { send_state: send, recovery, .. } = &mut self.snd;
         if !send.keeps_log() {
-            return None;
+            return Delivered::default();
         }
         let una = send.una();
         let mut blocks = [SeqRange::new(una - feedback.acked_bytes, una); 5];
@@ -115,11 +128,13 @@ impl Connection {
             *place = *block;
         }
         blocks.sort_unstable_by_key(|block| block.end.since(una));
-        let mut times = RoundTrips::default();
+        let (mut times, mut original) = (RoundTrips::default(), false);
         for block in blocks {
             send.take_delivered(now, block, |sent| {
                 recovery.on_delivered(now, una, feedback, sent);
                 times.add(una, sent);
+                let before = timeout_end.is_some_and(|end| sent.range.end.at_or_before(end));
+                original |= before && !sent.retransmitted;
             });
         }
         debug_assert!(send.log().is_consistent_with(una, send.max(), send.scoreboard()));
@@ -134,7 +149,7 @@ impl Connection {
         {
             self.take_sample(una, rtt, 1);
         }
-        times.newest.filter(|_| !untimed).and_then(timed)
+        Delivered { rtt: times.newest.filter(|_| !untimed).and_then(timed), original }
     }
 
     /// Sets both timers after an acknowledgment.

@@ -6,7 +6,7 @@ use super::control_block::{Connection, Event};
 use crate::clock::MIN_TIMER_SPAN;
 use crate::disruption::Disruption;
 use crate::send_state::RecoveryPhase;
-use crate::state::Transition;
+use crate::state::{State, Transition};
 use crate::timer::Timer;
 
 impl Connection {
@@ -53,6 +53,8 @@ impl Connection {
         self.snd.retries += 1;
         let most = if self.state.is_synchronized() {
             self.config.max_retries
+        } else if self.state == State::SynSent {
+            self.config.max_syn_retries.saturating_add(self.config.syn_linear_timeouts)
         } else {
             self.config.max_syn_retries
         };
@@ -62,7 +64,9 @@ impl Connection {
             return;
         }
         let overrides = core::mem::take(&mut self.snd.timeout_override);
-        if !overrides.keep_rto {
+        let linear =
+            self.state == State::SynSent && self.snd.retries <= self.config.syn_linear_timeouts;
+        if !overrides.keep_rto && !linear {
             self.snd.rtt.back_off();
         }
         self.snd.disruption = Some(Disruption::after_timeout(self.snd.disruption, now));

@@ -72,7 +72,7 @@ impl Default for RackTlp {
 
 impl Arrivals {
     /// Updates the state for a delivered segment, or part of one (§6.2, steps 1 to 3).
-    fn add(&mut self, now: Instant, feedback: &AckFeedback<'_>, sent: SentSegment) {
+    fn add(&mut self, now: Instant, una: Seq, feedback: &AckFeedback<'_>, sent: SentSegment) {
         let rtt = now.since(sent.sent_at);
         let end = sent.range.end;
         // Karn: an RTT sample that spans frozen timers is not a measure of the path.
@@ -86,8 +86,10 @@ impl Arrivals {
         } else if !sent.retransmitted && self.fack != Some(end) {
             self.add_overtaken(sent.range.start);
         }
-        // An acknowledgment of an earlier transmission gives no RTT of this one.
-        let earlier = feedback.echoes_before(sent.sent_at)
+        // An acknowledgment of an earlier transmission gives no RTT of this one. Above a hole an echo
+        // says nothing, since it is of a segment below.
+        let echoed = end.at_or_before(una);
+        let earlier = (echoed && feedback.echoes_before(sent.sent_at))
             || self.min_rtt.get().is_some_and(|least| rtt < least);
         if sent.retransmitted && earlier {
             return;
@@ -258,7 +260,7 @@ impl LossRecovery for RackTlp {
         feedback: &AckFeedback<'_>,
         sent: SentSegment,
     ) {
-        self.arrivals.add(now, feedback, sent);
+        self.arrivals.add(now, una, feedback, sent);
         if sent.range.end.after(una) {
             self.arrivals.add_sacked(sent.range.end);
         }

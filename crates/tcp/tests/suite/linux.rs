@@ -153,10 +153,17 @@ fn an_overtaken_acknowledgment_counts() {
         conn.at(200);
         conn.receives(ack(1).timestamps(5100, 100));
         conn.sends_some();
-        conn.receives(peer.timestamps(5099, 100));
+        conn.receives(peer.timestamps(5098, 100));
         assert_eq!(conn.tcp.stats().segments_rejected, 1);
         conn.sends_some();
     }
+    // By one tick, any segment may be older.
+    let mut conn = TestConnection::in_flight(&Config { disordered_acks: true, ..config }, 6);
+    conn.at(200);
+    conn.receives(ack(1).timestamps(5100, 100));
+    conn.sends_some();
+    conn.receives(ack(1001).timestamps(5099, 100));
+    assert_eq!((conn.tcp.stats().segments_rejected, conn.tcp.acknowledged_bytes()), (0, 1000));
 }
 
 fn linux() -> Config {
@@ -310,4 +317,48 @@ fn the_first_segments_are_acknowledged_at_once() {
     }
     // Sixteen, then every second one.
     assert_eq!(at_once, 16 + 12);
+}
+
+#[test]
+fn the_first_timeouts_of_a_syn_are_not_backed_off() {
+    let mut conn = TestConnection::syn_sent(&Config { syn_linear_timeouts: 4, ..linux() });
+    for ms in [1000, 2000, 3000, 4000, 5000, 7000, 11_000] {
+        conn.quiet_until(ms - 1);
+        conn.at(ms);
+        conn.sends(["SYN"]);
+    }
+}
+
+#[test]
+fn one_lost_syn_leaves_the_initial_window() {
+    for (timeouts, cwnd) in [(1, 10_000), (2, 1000)] {
+        let config = Config { initial_window: 10, ..linux() };
+        let mut conn = TestConnection::syn_sent(&config);
+        for ms in [1000, 3000].into_iter().take(timeouts) {
+            conn.at(ms);
+            conn.sends(["SYN"]);
+        }
+        conn.receives(syn_ack().options(|o| o.sack_permitted = true));
+        conn.sends(["ack 1"]);
+        assert_eq!(conn.cwnd(), cwnd);
+    }
+}
+
+#[test]
+fn the_sack_of_a_tail_loss_probe_shows_losses_below() {
+    // The SACK above a hole echoes an old timestamp; it is of the probe all the same.
+    let config = Config { timestamps: true, dsack: true, ..linux() };
+    let mut conn = TestConnection::in_flight(&config, 4);
+    conn.at(200);
+    let len = 988;
+    conn.receives(ack(len + 1).timestamps(5200, 100));
+    conn.at(400);
+    let probe = conn.sends_some();
+    assert_eq!(probe.len(), 1);
+    conn.at(500);
+    let end = conn.tcp.view().snd_max.value().unwrap().since(OURS);
+    let start = conn.last[0].segment.seq.since(OURS);
+    conn.receives(ack(len + 1).sack(&[(start, end)]).timestamps(5500, 100));
+    assert!(!conn.sends_some().is_empty());
+    assert_eq!(conn.tcp.stats().fast_retransmits, 1);
 }

@@ -188,7 +188,7 @@ fn arriving(segment: &PeerSegment) -> String {
         text += &format!(" window {window}");
     }
     match segment.timestamps {
-        PeerTimestamps::OfLastTransmission => {}
+        PeerTimestamps::OfLastTransmission | PeerTimestamps::Exact { .. } => {}
         PeerTimestamps::OfFirstTransmission => text += " of the first transmission",
         PeerTimestamps::Value(value) => text += &format!(" val {value}"),
         PeerTimestamps::Absent => text += " no timestamps",

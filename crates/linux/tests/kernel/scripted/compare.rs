@@ -113,18 +113,22 @@ fn same_gap((ours, theirs): (f64, f64), lateness: f64) -> bool {
     late >= -TOLERANCE - lateness && late <= TOLERANCE + lateness + ours.max(0.0) * WHEEL
 }
 
-/// The longest common subsequence of both, with what each has besides.
+/// A common step is worth many common lines, because what follows it is to be compared with what
+/// follows it in the other record.
+const WORTH_OF_A_STEP: u32 = 100;
+
+/// The common subsequence of both with the largest worth, with what each has besides.
 fn align<'a>(ours: &'a [Line], theirs: &'a [Line]) -> Vec<Row<'a>> {
     let same =
         |i: usize, j: usize| (ours[i].kind, &ours[i].text) == (theirs[j].kind, &theirs[j].text);
-    // length[i][j]: of the longest common subsequence of ours[i..] and theirs[j..].
-    let mut length = vec![vec![0_u32; theirs.len() + 1]; ours.len() + 1];
+    // worth[i][j]: of the best common subsequence of ours[i..] and theirs[j..].
+    let mut worth = vec![vec![0_u32; theirs.len() + 1]; ours.len() + 1];
     for i in (0..ours.len()).rev() {
         for j in (0..theirs.len()).rev() {
-            length[i][j] = if same(i, j) {
-                length[i + 1][j + 1] + 1
+            worth[i][j] = if same(i, j) {
+                worth[i + 1][j + 1] + if ours[i].kind == Kind::Step { WORTH_OF_A_STEP } else { 1 }
             } else {
-                length[i + 1][j].max(length[i][j + 1])
+                worth[i + 1][j].max(worth[i][j + 1])
             };
         }
     }
@@ -133,7 +137,7 @@ fn align<'a>(ours: &'a [Line], theirs: &'a [Line]) -> Vec<Row<'a>> {
         if i < ours.len() && j < theirs.len() && same(i, j) {
             rows.push((Some(&ours[i]), Some(&theirs[j])));
             (i, j) = (i + 1, j + 1);
-        } else if j == theirs.len() || (i < ours.len() && length[i + 1][j] >= length[i][j + 1]) {
+        } else if j == theirs.len() || (i < ours.len() && worth[i + 1][j] >= worth[i][j + 1]) {
             rows.push((Some(&ours[i]), None));
             i += 1;
         } else {

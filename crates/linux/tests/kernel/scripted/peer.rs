@@ -75,7 +75,7 @@ impl ScriptedPeer {
         if segment.sequence_len() > 0 {
             self.transmissions.push(Transmission { start, end, timestamp, segment: *segment });
             if let Some(receiver) = &mut self.receiver {
-                receiver.on_data(now, start, end);
+                receiver.on_data(now, start, end, timestamp);
             }
         }
     }
@@ -148,12 +148,17 @@ impl ScriptedPeer {
                 PeerTimestamps::OfFirstTransmission => of_edge.next(),
                 _ => of_edge.next_back(),
             };
-            self.recent = arrived.map_or(self.recent, |sent| sent.timestamp);
+            let arrived = arrived.map_or(self.recent, |sent| sent.timestamp);
+            // RFC 7323 §4.3: never an older one.
+            if Seq(arrived).after(Seq(self.recent)) || self.recent == 0 {
+                self.recent = arrived;
+            }
             self.acknowledged = segment.ack;
         }
         let value = match segment.timestamps {
             PeerTimestamps::Absent => return None,
             PeerTimestamps::Value(value) => value,
+            PeerTimestamps::Exact { value, echo } => return Some(Timestamps { value, echo }),
             _ => clock(at),
         };
         Some(Timestamps { value, echo: self.recent })

@@ -15,16 +15,19 @@ pub struct Path {
     pub serialisation: f64,
     /// Data segments that are lost, counted from 0 in the order of transmission.
     pub lost: &'static [usize],
-    /// Order of arrival within each group of so many data segments, which arrive together with
-    /// the last one.
+    /// An outage: data segments that are sent from this time on, and before that, are lost (ms).
+    pub outage: Option<(u64, u64)>,
+    /// Order of arrival within each group of so many data segments of a flight; what remains of
+    /// the flight arrives in order. Empty: everything arrives in order.
     pub order: &'static [usize],
     /// Acknowledges every second segment.
     pub delays_acks: bool,
 }
 
-/// A path without losses, whose queue is always short.
+/// A path without losses, whose queue is short. Its round trip is such that half of it, HyStart's
+/// longest train of acknowledgments, ends between two of them.
 pub const CLEAN: Path =
-    Path { rtt: 100, serialisation: 1.0, lost: &[], order: &[], delays_acks: false };
+    Path { rtt: 101, serialisation: 1.0, lost: &[], outage: None, order: &[], delays_acks: false };
 
 /// A receiver of the data of the TCP under test, after RFC 9293 and RFC 2018.
 #[derive(Debug)]
@@ -32,15 +35,21 @@ pub struct Receiver {
     path: Path,
     /// Data segments seen so far.
     count: usize,
-    /// Segments of a group that is not complete.
-    group: Vec<Arrival>,
+    /// A flight that is reordered, and the time at which it is complete.
+    flight: Vec<Arrival>,
+    flight_end: Option<Instant>,
     in_transit: VecDeque<(Instant, Arrival)>,
     bottleneck_free: Instant,
     /// TSval of the next acknowledgment. A clock that counts these is the same in both arms.
     clock: u32,
     next: u32,
+    /// TS.Recent (RFC 7323 §4.3).
+    recent: u32,
     /// Received out of order, the latest first.
     ranges: Vec<(u32, u32)>,
+    /// Last acknowledgment sent.
+    acknowledged: u32,
+    /// Segments since.
     unacknowledged: u32,
 }
 
@@ -48,7 +57,12 @@ pub struct Receiver {
 struct Arrival {
     start: u32,
     end: u32,
+    /// TSval.
+    timestamp: u32,
 }
+
+/// Silence that ends a flight.
+const SILENCE: Duration = Duration::from_millis(5);
 
 /// SACK blocks in a segment with timestamps.
 const BLOCKS: usize = 3;
@@ -59,44 +73,68 @@ impl Receiver {
         Self {
             path: path.clone(),
             count: 0,
-            group: Vec::new(),
+            flight: Vec::new(),
+            flight_end: None,
             in_transit: VecDeque::new(),
             bottleneck_free: Instant::ZERO,
             clock,
             next,
+            recent: 0,
             ranges: Vec::new(),
+            acknowledged: next,
             unacknowledged: 0,
         }
     }
 
     /// A data segment leaves the TCP under test.
-    pub fn on_data(&mut self, now: Instant, start: u32, end: u32) {
+    pub fn on_data(&mut self, now: Instant, start: u32, end: u32, timestamp: u32) {
         let number = self.count;
         self.count += 1;
-        self.bottleneck_free = self.bottleneck_free.max(now) + micros(self.path.serialisation);
-        if self.path.lost.contains(&number) {
-            return;
-        }
-        self.group.push(Arrival { start, end });
-        if self.group.len() < self.path.order.len() {
-            return;
-        }
-        let at = self.bottleneck_free + Duration::from_millis(self.path.rtt);
-        let group = std::mem::take(&mut self.group);
-        if self.path.order.is_empty() {
-            self.in_transit.extend(group.into_iter().map(|segment| (at, segment)));
+        let segment = Arrival { start, end, timestamp };
+        let is_lost = self.path.lost.contains(&number)
+            || self.path.outage.is_some_and(|(from, to)| (from..to).contains(&now.as_millis()));
+        if is_lost {
+            self.bottleneck_free = self.bottleneck_free.max(now) + self.serialisation();
+        } else if self.path.order.is_empty() {
+            self.transmit(now, segment);
         } else {
-            self.in_transit.extend(self.path.order.iter().map(|n| (at, group[*n])));
+            self.flight.push(segment);
+            self.flight_end = Some(now + SILENCE);
+        }
+    }
+
+    fn serialisation(&self) -> Duration {
+        Duration::from_micros((self.path.serialisation * 1000.0) as u64)
+    }
+
+    fn transmit(&mut self, now: Instant, segment: Arrival) {
+        self.bottleneck_free = self.bottleneck_free.max(now) + self.serialisation();
+        let at = self.bottleneck_free + Duration::from_millis(self.path.rtt);
+        self.in_transit.push_back((at, segment));
+    }
+
+    fn reorder_flight(&mut self, now: Instant) {
+        let order = self.path.order;
+        for group in std::mem::take(&mut self.flight).chunks(order.len()) {
+            for n in 0..group.len() {
+                let n = if group.len() == order.len() { order[n] } else { n };
+                self.transmit(now, group[n]);
+            }
         }
     }
 
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.in_transit.front().map(|(at, _)| *at)
+        let arrival = self.in_transit.front().map(|(at, _)| *at);
+        [arrival, self.flight_end].into_iter().flatten().min()
     }
 
     /// The next acknowledgment that arrives by `now`.
     pub fn poll(&mut self, now: Instant) -> Option<PeerSegment> {
-        while let Some((_, segment)) = self.in_transit.pop_front_if(|(at, _)| *at <= now) {
+        if let Some(end) = self.flight_end.take_if(|end| *end <= now) {
+            self.reorder_flight(end);
+        }
+        while self.in_transit.front().is_some_and(|(at, _)| *at <= now) {
+            let (_, segment) = self.in_transit.pop_front()?;
             if let Some(answer) = self.on_arrival(segment) {
                 return Some(answer);
             }
@@ -105,7 +143,10 @@ impl Receiver {
     }
 
     fn on_arrival(&mut self, segment: Arrival) -> Option<PeerSegment> {
-        let Arrival { start, end } = segment;
+        let Arrival { start, end, timestamp } = segment;
+        if start <= self.acknowledged {
+            self.recent = self.recent.max(timestamp);
+        }
         let duplicate =
             end <= self.next || self.ranges.iter().any(|(from, to)| *from <= start && end <= *to);
         let filled = !self.ranges.is_empty();
@@ -125,8 +166,10 @@ impl Receiver {
         }
         blocks.extend(&self.ranges);
         blocks.truncate(BLOCKS);
+        self.acknowledged = self.next;
         self.clock += 1;
-        Some(ack(self.next).sack(&blocks).timestamps(PeerTimestamps::Value(self.clock)))
+        let timestamps = PeerTimestamps::Exact { value: self.clock, echo: self.recent };
+        Some(ack(self.next).sack(&blocks).timestamps(timestamps))
     }
 
     fn add(&mut self, start: u32, end: u32) {
@@ -145,8 +188,4 @@ impl Receiver {
             self.ranges.insert(0, (start, end));
         }
     }
-}
-
-fn micros(ms: f64) -> Duration {
-    Duration::from_micros((ms * 1000.0) as u64)
 }

@@ -16,6 +16,8 @@ pub enum PeerTimestamps {
     OfFirstTransmission,
     /// This TSval, and the TSecr of before.
     Value(u32),
+    /// These values.
+    Exact { value: u32, echo: u32 },
     /// None, although negotiated.
     Absent,
 }

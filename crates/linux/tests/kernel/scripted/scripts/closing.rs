@@ -1,7 +1,7 @@
 //! Closing a connection: RFC 9293 §3.6.
 
 use crate::scripted::script::Script;
-use crate::scripted::segment::{ack, data};
+use crate::scripted::segment::{ack, data, syn, syn_ack};
 
 pub fn scripts() -> Vec<Script> {
     vec![
@@ -13,6 +13,11 @@ pub fn scripts() -> Vec<Script> {
         fin_in_the_last_segment_is_lost(),
         peers_fin_beyond_a_gap(),
         repeated_fin_in_time_wait(),
+        repeated_fin_in_close_wait(),
+        repeated_fin_in_last_ack(),
+        repeated_fin_in_closing(),
+        fin_in_syn_received(),
+        fin_in_syn_sent(),
         data_in_fin_wait_2(),
         fin_with_a_closed_window(),
         aborts(),
@@ -102,6 +107,65 @@ fn repeated_fin_in_time_wait() -> Script {
         .receives(data(1, 0).acking(2).fin())
         .at(600)
         .receives(data(1, 0).acking(2).fin())
+        .later(100)
+}
+
+fn repeated_fin_in_close_wait() -> Script {
+    Script::new("repeated_fin_in_close_wait", "the ACK of the FIN was lost")
+        .established()
+        .at(150)
+        .receives(data(1, 0).fin())
+        .at(450)
+        .receives(data(1, 0).fin())
+        .later(100)
+}
+
+fn repeated_fin_in_last_ack() -> Script {
+    Script::new("repeated_fin_in_last_ack", "both FINs are unacknowledged")
+        .established()
+        .at(150)
+        .receives(data(1, 0).fin())
+        .at(200)
+        .closes()
+        .at(300)
+        .receives(data(1, 0).fin())
+        .later(50)
+        .receives(ack(2))
+        .later(50)
+}
+
+fn repeated_fin_in_closing() -> Script {
+    Script::new("repeated_fin_in_closing", "a simultaneous close, and the peer's FIN again")
+        .established()
+        .closes()
+        .at(150)
+        .receives(data(1, 0).fin())
+        .at(250)
+        .receives(data(1, 0).fin())
+        .later(30)
+        .receives(ack(2))
+        .later(100)
+}
+
+fn fin_in_syn_received() -> Script {
+    Script::new("fin_in_syn_received", "the handshake's last segment carries the peer's FIN")
+        .passive()
+        .receives(syn())
+        .at(100)
+        .receives(data(1, 0).fin())
+        .at(200)
+        .closes()
+        .at(300)
+        .receives(ack(2))
+        .later(50)
+}
+
+fn fin_in_syn_sent() -> Script {
+    Script::new("fin_in_syn_sent", "a FIN without a SYN: RFC 9293 §3.10.7.3")
+        .at(50)
+        .receives(data(1, 0).fin())
+        .at(100)
+        .receives(syn_ack())
         .later(100)
 }
 

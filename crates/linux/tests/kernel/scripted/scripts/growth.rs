@@ -14,6 +14,9 @@ pub fn scripts() -> Vec<Script> {
         hystart_by_train(),
         reno_avoidance(),
         cubic_avoidance(),
+        cubic_between_losses(),
+        reno_between_losses(),
+        losses_with_delayed_acks(),
         nagle(),
     ]
 }
@@ -60,7 +63,7 @@ fn hystart_by_delay() -> Script {
 fn hystart_by_train() -> Script {
     Script::new("hystart_by_train", "a train of acknowledgments as long as half a round trip")
         .established()
-        .receiver(Path { rtt: 100, serialisation: 1.0, ..CLEAN })
+        .receiver(CLEAN)
         .writes(320_000)
         .at(900)
 }
@@ -80,6 +83,32 @@ fn reno_avoidance() -> Script {
 
 fn cubic_avoidance() -> Script {
     avoidance(Script::new("cubic_avoidance", "RFC 9438, in its Reno-friendly region"))
+}
+
+/// A loss early, and another when the window has grown.
+fn between_losses(script: Script) -> Script {
+    script
+        .established()
+        .receiver(Path { rtt: 51, lost: &[14, 300], ..CLEAN })
+        .writes(450_000)
+        .at(2500)
+}
+
+fn reno_between_losses() -> Script {
+    between_losses(Script::new("reno_between_losses", "a second and more without a loss").reno())
+}
+
+fn cubic_between_losses() -> Script {
+    between_losses(Script::new("cubic_between_losses", "a second and more of RFC 9438's curve"))
+}
+
+fn losses_with_delayed_acks() -> Script {
+    let lost = &[20, 90, 91, 160, 230, 232];
+    Script::new("losses_with_delayed_acks", "every second segment is acknowledged")
+        .established()
+        .receiver(Path { rtt: 51, lost, delays_acks: true, ..CLEAN })
+        .writes(400_000)
+        .at(3500)
 }
 
 fn nagle() -> Script {

@@ -30,9 +30,12 @@ fn first_of_ten(script: Script) -> Script {
         .in_flight(40)
         .at(200)
         .receives_all(growing_block(1, 1001, 10001))
-        .at(300)
-        .receives_all(acks(10001, 16001))
-        .at(400)
+        // What limited transmit has sent, then the retransmission.
+        .at(302)
+        .receives(ack(1).sack(&[(1001, 11001)]))
+        .receives(ack(1).sack(&[(1001, 12001)]))
+        .receives_all(acks(11001, 16001))
+        .at(410)
         .receives_all(acks(16001, 20001))
         .later(20)
 }
@@ -56,9 +59,10 @@ fn one_loss_without_sack() -> Script {
         .in_flight(40)
         .at(200)
         .receives_all(duplicates(1, 9))
-        .at(300)
-        .receives(ack(10001))
-        .receives_all(acks(10001, 15001))
+        .at(302)
+        .receives_all(duplicates(1, 2))
+        .receives(ack(12001))
+        .receives_all(acks(12001, 15001))
         .later(20)
 }
 

@@ -9,6 +9,7 @@ pub fn scripts() -> Vec<Script> {
         second_and_third(),
         second_and_third_without_sack(),
         groups_of_four(),
+        groups_of_four_cubic(),
         groups_of_four_without_sack(),
         neighbours_swapped(),
         late_by_six(),
@@ -35,11 +36,19 @@ fn second_and_third_without_sack() -> Script {
         .later(20)
 }
 
-/// Four rounds.
 const GROUPS: Path = Path { order: &[1, 2, 0, 3], ..CLEAN };
 
 fn groups_of_four() -> Script {
-    Script::new("groups_of_four", "each four segments arrive as 2, 3, 1, 4")
+    Script::new("groups_of_four", "each four segments arrive as 2, 3, 1, 4: four rounds")
+        .reno()
+        .established()
+        .receiver(GROUPS)
+        .writes(150_000)
+        .at(1000)
+}
+
+fn groups_of_four_cubic() -> Script {
+    Script::new("groups_of_four_cubic", "the same, with HyStart")
         .established()
         .receiver(GROUPS)
         .writes(60_000)

@@ -8,6 +8,7 @@ pub fn scripts() -> Vec<Script> {
     vec![
         in_syn_sent(),
         in_syn_sent_without_ack(),
+        in_listen(),
         in_syn_received(),
         while_open(),
         in_the_window(),
@@ -37,6 +38,17 @@ fn in_syn_sent_without_ack() -> Script {
         .at(100)
         .receives(rst(0))
         .later(1200)
+}
+
+fn in_listen() -> Script {
+    Script::new("reset_in_listen", "a reset is ignored, an acknowledgment reset")
+        .passive()
+        .at(50)
+        .receives(rst(0))
+        .receives(ack(500).at(700))
+        .later(20)
+        .receives(syn())
+        .later(20)
 }
 
 fn in_syn_received() -> Script {

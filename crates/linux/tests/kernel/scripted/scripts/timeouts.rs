@@ -1,5 +1,6 @@
 //! The retransmission timeout (RFC 6298) and tail loss probes (RFC 8985 §7).
 
+use crate::scripted::receiver::{CLEAN, Path};
 use crate::scripted::script::Script;
 use crate::scripted::segment::{ack, acks, growing_block};
 
@@ -13,6 +14,8 @@ pub fn scripts() -> Vec<Script> {
         rto_without_sack(),
         second_rto(),
         rto_in_recovery(),
+        outage(),
+        long_outage(),
         tail_loss(),
         probe_of_one_segment(),
         probe_with_new_data(),
@@ -120,6 +123,22 @@ fn rto_in_recovery() -> Script {
         .later(20)
 }
 
+fn outage() -> Script {
+    Script::new("outage", "nothing arrives for a second")
+        .established()
+        .receiver(Path { outage: Some((260, 1100)), ..CLEAN })
+        .writes(100_000)
+        .at(3000)
+}
+
+fn long_outage() -> Script {
+    Script::new("long_outage", "nothing arrives for four seconds")
+        .established()
+        .receiver(Path { outage: Some((260, 4300)), ..CLEAN })
+        .writes(60_000)
+        .at(7000)
+}
+
 fn tail_loss() -> Script {
     Script::new("tail_loss", "the last segment is lost, and the probes are not answered")
         .in_flight(10)
@@ -159,7 +178,7 @@ fn probe_reveals_losses() -> Script {
 fn probe_was_needless() -> Script {
     Script::new("probe_was_needless", "the original and the probe arrive: RFC 8985 §7.4.2")
         .in_flight(10)
-        .at(310)
+        .at(340)
         .receives(ack(10001).of_first())
         .later(90)
         .receives(ack(10001).sack(&[(9001, 10001)]))

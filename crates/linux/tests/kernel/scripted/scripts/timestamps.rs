@@ -6,6 +6,7 @@ use crate::scripted::segment::{PeerTimestamps, ack, data, rst};
 pub fn scripts() -> Vec<Script> {
     vec![
         unacceptable_ack(),
+        unacceptable_ack_without_data(),
         old_timestamp(),
         old_timestamp_of_an_ack(),
         missing_timestamp(),
@@ -21,6 +22,17 @@ fn unacceptable_ack() -> Script {
         .receives(data(1, 1).acking(50_000).fin().timestamps(PeerTimestamps::Value(900_000)))
         .later(100)
         .receives(data(1, 1000).timestamps(PeerTimestamps::Value(5201)))
+        .later(200)
+}
+
+fn unacceptable_ack_without_data() -> Script {
+    Script::new("unacceptable_ack_without_data", "the same, and nothing but the FIN")
+        .in_flight(3)
+        .at(200)
+        .receives(ack(50_000).fin().at(1).timestamps(PeerTimestamps::Value(900_000)))
+        .later(50)
+        .receives(data(1, 1000).acking(3001))
+        .receives(data(1001, 1000).acking(3001))
         .later(200)
 }
 
