@@ -2,8 +2,17 @@
 //! own, next to them.
 
 use crate::common::test_connection::*;
-use driftway_base::{Act, Assign, HeldTimers, Instant, Release};
+use driftway_base::{
+    Act, Assign, Duration, HeldTimers, Instant, RandomStream, Release, Seq, SeqRange,
+};
+use driftway_tcp::congestion::{
+    AckedData, CongestionWindow, ControlOptions, Established, LostSegment, MAX_WINDOW, SentData,
+    new,
+};
+use driftway_tcp::delivery_rate::RateSample;
+use driftway_tcp::send_state::RecoveryPhase;
 use driftway_tcp::{Config, ControlKind, RecoveryKind};
+use proptest::prelude::*;
 
 const CONTROLS: [ControlKind; 2] = [ControlKind::Bbr, ControlKind::Bbr3];
 
@@ -125,6 +134,91 @@ fn a_hold_stops_pacing_and_a_resume_goes_on_with_the_window_it_names() {
                 assert_eq!(conn.cwnd(), expected, "{growth:?} {cwnd:?}");
                 let sent = until(&mut conn, 5090).len();
                 assert_eq!(sent, expected as usize / 1000, "{growth:?} {timers:?} {cwnd:?}");
+            }
+        }
+    }
+}
+
+/// An acknowledgment with any contents, also those that no connection has.
+fn any_ack(random: &mut RandomStream, now: Instant) -> AckedData {
+    let mut upto = |most: u64| random.uniform_below(most + 1);
+    let point = Seq(upto(u64::from(u32::MAX)) as u32);
+    let phase = match upto(2) {
+        0 => RecoveryPhase::Open,
+        1 => RecoveryPhase::Recovery { point },
+        _ => RecoveryPhase::Loss { point },
+    };
+    let rate = RateSample {
+        delivered: upto(1 << 40),
+        interval: (upto(3) > 0).then(|| Duration::from_nanos(upto(1 << 40))),
+        app_limited: upto(1) == 0,
+        prior_delivered: upto(1 << 40),
+        total_delivered: upto(1 << 40),
+        total_lost: upto(1 << 40),
+        lost: upto(1 << 33),
+        sent_in_flight: upto(u64::from(u32::MAX)) as u32,
+        prior_at: now,
+    };
+    AckedData {
+        bytes: upto(u64::from(u32::MAX)) as u32,
+        mss: upto(65_535) as u32,
+        srtt: (upto(1) == 0).then(|| Duration::from_nanos(upto(1 << 36))),
+        rtt: (upto(1) == 0).then(|| Duration::from_nanos(upto(1 << 36))),
+        phase,
+        prior_in_flight: upto(u64::from(u32::MAX)) as u32,
+        in_flight: upto(u64::from(u32::MAX)) as u32,
+        lost: (upto(3) / 3 * upto(1 << 20)) as u32,
+        rate: (upto(4) > 0).then_some(rate),
+        pacing_wait: Duration::from_nanos(upto(1 << 32)),
+        ..no_data()
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_events_leave_a_window_and_a_rate(seed in any::<u64>(), growth in 0..2_usize) {
+        let mut random = RandomStream::new(seed, "events", 0);
+        let mut control = new(CONTROLS[growth], &ControlOptions { seed, ..ControlOptions::default() });
+        let mut window = CongestionWindow { cwnd: 10_000, ssthresh: MAX_WINDOW };
+        let mut now = Instant::ZERO;
+        if seed % 2 == 0 {
+            let by = Established { mss: 1000, rtt: Some(Duration::from_nanos(seed % 1_000_000_000)) };
+            control.on_established(now, &window, by);
+        }
+        for _ in 0..300 {
+            now += Duration::from_nanos(random.uniform_below(1 << 31));
+            match random.uniform_below(12) {
+                0 => window.ssthresh = control.on_loss(now, &window, 5000, 1000),
+                1 => window.ssthresh = control.on_ecn(now, &window, 5000, 1000),
+                2 => control.on_timeout(),
+                3 => control.on_undo(),
+                4 => control.on_thaw(now, Duration::from_nanos(random.uniform_below(1 << 40))),
+                5 => control.on_window_assigned(now, &window, random.uniform_below(8) == 0),
+                6 => control.on_reduction_requested(now, &mut window),
+                7 => {
+                    let sent = SentData { bytes: 1000, in_flight: 0, after_idle: true };
+                    control.on_sent(now, &mut window, sent);
+                }
+                8 => {
+                    let start = Seq(random.uniform_below(1 << 32) as u32);
+                    let lost = LostSegment {
+                        range: SeqRange::new(start, start + 1000),
+                        sent_in_flight: random.uniform_below(1 << 32) as u32,
+                        lost: random.uniform_below(1 << 33),
+                        delivered: random.uniform_below(1 << 40),
+                        app_limited: false,
+                    };
+                    control.on_segment_lost(now, &window, &lost);
+                }
+                _ => {
+                    let acked = any_ack(&mut random, now);
+                    control.on_ack(now, &mut window, &acked);
+                }
+            }
+            prop_assert!((1..=MAX_WINDOW).contains(&window.cwnd), "{window:?} {control:?}");
+            if let Some(rate) = control.pacing_rate() {
+                prop_assert!(rate.bytes_per_second.is_finite() && rate.bytes_per_second > 0.0);
+                prop_assert!(rate.quantum > 0, "{control:?}");
             }
         }
     }
