@@ -6,8 +6,12 @@ use crate::common;
 use driftway_sim::results::FlowResult;
 
 fn flow(changes: &[(&str, &str)]) -> FlowResult {
+    flow_of(changes, 1)
+}
+
+fn flow_of(changes: &[(&str, &str)], seed: u64) -> FlowResult {
     let changes = [&[("duration", "40 s")], changes].concat();
-    common::run(&common::example("carry", &changes), 1).flows.remove(0)
+    common::run(&common::example("carry", &changes), seed).flows.remove(0)
 }
 
 #[test]
@@ -21,14 +25,14 @@ fn losses_and_cuts_cost_no_window() {
 }
 
 /// Without ECN congestion is indistinguishable from other losses: only the outages are bridged, which
-/// helps little on a link with so many losses.
+/// does not help on a link with so many losses, and costs little: without a timeout CUBIC remembers its
+/// low maximum.
 #[test]
 fn without_ecn_only_outages_are_survived() {
-    let plain = flow(&[("flow.0.aid", "none"), ("flow.0.tcp.ecn", "false")]);
-    let carried = flow(&[("flow.0.tcp.ecn", "false")]);
-    let cured = flow(&[]);
-    let bytes = [plain, carried, cured].map(|flow| flow.delivered_bytes);
-    assert!(bytes[1] >= bytes[0] && bytes[1] * 2 <= bytes[2], "{bytes:?}");
+    let [plain, carried] = [("flow.0.aid", "none"), ("flow.0.tcp.ecn", "false")];
+    let bytes = [&[plain, carried][..], &[carried], &[]]
+        .map(|changes| (1..=8).map(|seed| flow_of(changes, seed).delivered_bytes).sum::<u64>());
+    assert!(bytes[1] * 20 >= bytes[0] * 19 && bytes[1] * 2 <= bytes[2], "{bytes:?}");
 }
 
 /// Twenty transfers over 300 kbit/s with these aids: the bytes that the first ten and the other ten

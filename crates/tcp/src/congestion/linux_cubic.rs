@@ -126,3 +126,48 @@ impl LinuxCubic {
         *self = Self::default();
     }
 }
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::congestion::test::acked;
+
+    /// Windows after each tenth round trip of `rtt` ms, an acknowledgment for two segments, after a
+    /// loss at `cwnd` segments.
+    fn windows(rtt: u64, cwnd: u32) -> std::vec::Vec<u32> {
+        let mut cubic = LinuxCubic::default();
+        let mut window = CongestionWindow { cwnd: cwnd * 1000, ssthresh: 0 };
+        window.ssthresh = cubic.on_loss(&window, 1000);
+        window.cwnd = window.ssthresh;
+        let mut windows = std::vec![];
+        for round in 0..40_u64 {
+            let acks = window.cwnd / 2000;
+            for n in 0..acks {
+                let at = rtt * round + rtt * u64::from(n) / u64::from(acks);
+                cubic.on_ack(Instant::from_millis(at), &mut window, &acked(2000));
+            }
+            if round % 10 == 9 {
+                windows.push(window.cwnd / 1000);
+            }
+        }
+        windows
+    }
+
+    #[test]
+    fn at_short_round_trips_it_is_a_reno_that_grows_by_eight_segments_in_fifteen() {
+        // From 14: 5.3 more in ten round trips.
+        let seen = windows(40, 20);
+        for (n, window) in (1_u32..).zip(&seen) {
+            assert!(window.abs_diff(14 + n * 16 / 3) <= 1, "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn at_long_ones_it_follows_the_curve() {
+        // RFC 9438 §4.2: K = cbrt(30 / 0.4) = 4.2 s; at 2, 4, 6, 8 s: 95.7, 100, 102.3, 121.9.
+        let seen = windows(200, 100);
+        for (window, wanted) in seen.iter().zip([95, 99, 102, 121]) {
+            assert!(window.abs_diff(wanted) <= 3, "{seen:?}");
+        }
+    }
+}

@@ -36,8 +36,9 @@ struct RoundTrips {
     sacked: Option<SentSegment>,
     /// A retransmitted one was acknowledged.
     ambiguous: bool,
-    /// The one sent last.
-    newest: Option<SentSegment>,
+    /// Those sent last.
+    last_acked: Option<SentSegment>,
+    last_sacked: Option<SentSegment>,
 }
 
 impl RoundTrips {
@@ -47,11 +48,19 @@ impl RoundTrips {
             self.ambiguous |= is_acked;
             return;
         }
-        let first = if is_acked { &mut self.acked } else { &mut self.sacked };
+        let (first, last) = match is_acked {
+            true => (&mut self.acked, &mut self.last_acked),
+            false => (&mut self.sacked, &mut self.last_sacked),
+        };
         first.get_or_insert(sent);
-        if self.newest.is_none_or(|other| sent.transmission > other.transmission) {
-            self.newest = Some(sent);
+        if last.is_none_or(|other| sent.transmission > other.transmission) {
+            *last = Some(sent);
         }
+    }
+
+    /// The newest segment. What is acknowledged with a retransmission may have arrived long ago.
+    fn newest(&self) -> Option<SentSegment> {
+        self.last_sacked.or(self.last_acked.filter(|_| !self.ambiguous))
     }
 
     /// The segment for the estimate of the round-trip time.
@@ -149,7 +158,7 @@ impl Connection {
         {
             self.take_sample(una, rtt, 1);
         }
-        Delivered { rtt: times.newest.filter(|_| !untimed).and_then(timed), original }
+        Delivered { rtt: times.newest().filter(|_| !untimed).and_then(timed), original }
     }
 
     /// Sets both timers after an acknowledgment.
