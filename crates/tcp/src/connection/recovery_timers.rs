@@ -152,13 +152,27 @@ impl Connection {
             let whole = !feedback.on_hold && sent.adjusted_sent_at == sent.sent_at;
             whole.then(|| now.since(sent.sent_at))
         };
-        if let Some(rtt) = times.sample().and_then(timed)
-            && self.times_segments()
-            && !untimed
-        {
-            self.take_sample(una, rtt, 1);
+        let sample = times.sample().and_then(timed).filter(|_| !untimed);
+        let mut rtt = times.newest().filter(|_| !untimed).and_then(timed);
+        if self.times_segments() {
+            // Where the segments give none, Linux measures by the echo, also of a segment that arrived
+            // before an outage.
+            let by_echo = || self.echoed_round_trip(now, feedback).filter(|_| !untimed);
+            let echoed = if sample.is_none() { by_echo() } else { None };
+            rtt = echoed.or(rtt);
+            if let Some(sample) = sample.or(echoed) {
+                self.take_sample(una, sample, 1);
+            }
         }
-        Delivered { rtt: times.newest().filter(|_| !untimed).and_then(timed), original }
+        Delivered { rtt, original }
+    }
+
+    /// Age of the segment whose timestamp an acknowledgment of new data echoes, at least a tick.
+    fn echoed_round_trip(&self, now: Instant, feedback: &AckFeedback<'_>) -> Option<Duration> {
+        let (echo, tick) = feedback.timestamp_echo.filter(|(echo, _)| *echo != 0)?;
+        let ticks = self.timestamp(now).wrapping_sub(echo);
+        let sane = ticks < 1 << 20 && feedback.acked_bytes > 0 && !feedback.on_hold;
+        sane.then(|| tick.times(u64::from(ticks.max(1))))
     }
 
     /// Sets both timers after an acknowledgment.

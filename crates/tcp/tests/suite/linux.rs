@@ -362,3 +362,29 @@ fn the_sack_of_a_tail_loss_probe_shows_losses_below() {
     assert!(!conn.sends_some().is_empty());
     assert_eq!(conn.tcp.stats().fast_retransmits, 1);
 }
+
+#[test]
+fn an_acknowledgment_of_a_retransmission_is_measured_by_its_echo() {
+    // Two segments arrive, and their acknowledgments are lost; that of the retransmission repeats the
+    // timestamp that the peer has: the round trip is that of an outage, in which all has arrived.
+    let config = Config { timestamps: true, linux_rto: true, ..linux() };
+    let mut conn = TestConnection::in_flight(&config, 2);
+    let before = conn.tcp.view().srtt.value().flatten().expect("measured by the handshake");
+    let stamp = conn.last[0].segment.options.timestamps.expect("timestamps").value;
+    let mut now = conn.now.as_millis();
+    while conn.losses.is_empty() {
+        now += 1;
+        conn.at(now);
+        conn.sends_some();
+    }
+    conn.at(now + 40);
+    let end = conn.tcp.view().snd_max.value().expect("exact").since(OURS);
+    conn.receives(ack(end).timestamps(5001, stamp));
+    let since = MS(now + 40 - RTT);
+    let measured = conn.tcp.view().srtt.value().flatten().expect("measured");
+    // RFC 6298 §2.3: an eighth of it counts.
+    assert!(
+        measured.abs_diff(before + since.saturating_sub(before).over(8)) < MS(2),
+        "{measured:?}"
+    );
+}
