@@ -13,6 +13,18 @@ pub fn known(script: &str) -> Vec<(Aspect, u64)> {
     seen.filter(|(name, ..)| *name == script).map(|(_, aspect, after)| (*aspect, *after)).collect()
 }
 
+/// Compares the differences that were found with those that are listed.
+pub fn judge(found: &[(Aspect, u64)], known: &[(Aspect, u64)]) -> Result<(), String> {
+    let of = |from: &[(Aspect, u64)], others: &[(Aspect, u64)]| {
+        from.iter().copied().filter(|one| !others.contains(one)).collect::<Vec<_>>()
+    };
+    let (new, gone) = (of(found, known), of(known, found));
+    if new.is_empty() && gone.is_empty() {
+        return Ok(());
+    }
+    Err(format!("new differences {new:?}, listed but not found {gone:?}"))
+}
+
 /// Names in the list that are not among `scripts`.
 pub fn unknown_names(scripts: &[&str]) -> Vec<&'static str> {
     let names = KNOWN.iter().flat_map(|(_, seen)| *seen).map(|(name, ..)| *name);
