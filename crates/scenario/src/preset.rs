@@ -24,6 +24,8 @@ const PRESETS: &[Preset] = &[
     Preset { name: "newreno", keys: &[r#"recovery = "newreno""#, RFC, NO_EXTENSIONS] },
     Preset { name: "sack", keys: &[r#"recovery = "sack""#, RFC, NO_EXTENSIONS] },
     Preset { name: "linux", keys: &[r#"recovery = "rack-tlp""#, LINUX] },
+    Preset { name: "linux-bbr", keys: &["recovery = \"rack-tlp\"\ngrowth = \"bbr\"", LINUX] },
+    Preset { name: "bbr3", keys: &["recovery = \"rack-tlp\"\ngrowth = \"bbr3\"", LINUX] },
     Preset { name: "ns-2", keys: &[r#"recovery = "reno""#, NS2, NO_EXTENSIONS] },
 ];
 

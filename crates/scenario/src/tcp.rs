@@ -95,16 +95,18 @@ macro_rules! tcp {
             /// A named TCP configuration: `"tahoe-1988"` and `"reno-bsd"` (4.4BSD with its coarse
             /// clock: 500 ms ticks, an initial timeout of 6 s, delayed acknowledgments on 200 ms
             /// ticks, an initial window of one segment), `"newreno"` and `"sack"` (the current RFCs
-            /// with that loss recovery), `"linux"` (the defaults of Linux 6), or `"ns-2"`
-            /// (ns-2.35).
+            /// with that loss recovery), `"linux"` (the defaults of Linux 6), `"linux-bbr"` and
+            /// `"bbr3"` (the same with BBR version 1 or 3), or `"ns-2"` (ns-2.35).
             #[serde(skip_serializing_if = "Option::is_none")]
             #[schemars(with = "Option<crate::schema::PresetName>", extend("x-default" = "none"))]
             pub preset: Option<String>,
             /// Loss recovery: `"tahoe"`, `"reno"`, `"newreno"`, `"sack"`, `"rack-tlp"` or
             /// `"segment-timers"`.
             pub recovery: Recovery,
-            /// Congestion control: `"reno"` or `"cubic"`. Not every one is available with every
-            /// `flow.tcp.recovery`: tahoe and reno need `"reno"`.
+            /// Congestion control: `"reno"` (RFC 5681), `"cubic"` (RFC 9438), `"bbr"` (BBR version 1,
+            /// as in Linux) or `"bbr3"` (BBR version 3, draft-ietf-ccwg-bbr-04). Not every one is
+            /// available with every `flow.tcp.recovery`: tahoe and reno need `"reno"`; `"bbr"` and
+            /// `"bbr3"`, which measure the delivery rate and pace by it, need rack-tlp.
             pub growth: Growth,
             /// The end of slow start before losses: `"none"`, `"linux"` (HyStart, by trains of ACKs
             /// and by delay) or `"rfc9406"` (HyStart++).

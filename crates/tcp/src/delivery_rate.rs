@@ -101,9 +101,19 @@ impl DeliveryRate {
         self.app_limited_until = Some((self.delivered + u64::from(in_flight)).max(1));
     }
 
-    /// Counts lost bytes.
-    pub fn on_lost(&mut self, bytes: u32) {
-        self.lost += u64::from(bytes);
+    /// Sets the bytes lost so far.
+    pub fn set_lost(&mut self, total: u64) {
+        self.lost = total;
+    }
+
+    /// Bytes delivered so far.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Sending is, or was within the last round trip, limited by the application.
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited_until.is_some()
     }
 
     /// Counts a delivered segment, or part of one.

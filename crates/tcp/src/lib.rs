@@ -1,6 +1,7 @@
 //! TCP as a state machine without I/O: RFC 9293 with RFC 5681, 6298, 6582, 6675, 7323, 3168, 3042,
 //! 5961, 9438; and, each by an option, 8985 (RACK-TLP), 9937 (PRR), 5682 (F-RTO), 3522 and 4015
-//! (Eifel), 2883 and 3708 (D-SACK), 6069 (TCP-LCD). See [`Connection`] for the contract with a
+//! (Eifel), 2883 and 3708 (D-SACK), 6069 (TCP-LCD), BBR in its versions 1 (Cardwell et al. 2016) and
+//! 3 (draft-ietf-ccwg-bbr-04). See [`Connection`] for the contract with a
 //! driver.
 //!
 //! Congestion control ([`congestion`]), loss recovery ([`recovery`]) and the reaction to route failures (the
@@ -26,6 +27,8 @@
 //! | a single timer for RTO, PTO and reordering (RFC 8985 §8) | the RTO runs beside the PTO, which never expires later |
 //! | RACK.min_RTT over a path whose RTT falls (RFC 8985 §6.2, step 1) | the minimum of the last 150 to 300 s |
 //! | the non-validated phase of RFC 7661: the window is kept for five minutes, and cut to the used part after a loss | `window_validation` follows RFC 2861, as Linux does |
+//! | BBR's response to marks (the draft leaves it open): DCTCP's in Google's version 3 | version 1 none, as in Linux; version 3 as to losses |
+//! | BBR without SACK | after NewReno; its delivery rate is that of cumulative acknowledgments |
 //! | TCP-LCD during a handshake (RFC 6069 §4) | on synchronized connections only |
 //! | a new initial sequence number after returning to LISTEN | the same one; its choice is the driver's (RFC 6528) |
 

@@ -22,7 +22,8 @@ impl Pacing {
     /// Records that `len` bytes have left.
     pub fn on_sent(&mut self, now: Instant, len: u32, mss: u32, rate: PacingRate) {
         let span = Duration::from_nanos((f64::from(len) * 1e9 / rate.bytes_per_second) as u64);
-        if self.burst_left == 0 {
+        // What an earlier burst has left over is not added to the next one.
+        if self.burst_left == 0 || self.next <= now {
             // A late burst shortens the next wait, by at most half, as in Linux.
             let late = now.since(self.next).min(span.over(2));
             self.next = now + span.saturating_sub(late);

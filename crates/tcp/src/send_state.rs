@@ -4,7 +4,9 @@ use alloc::boxed::Box;
 
 use driftway_base::{Duration, Instant, Seq, SeqRange};
 
-use crate::congestion::{AckedData, CongestionControl, CongestionWindow, PacingRate, SentData};
+use crate::congestion::{
+    AckedData, CongestionControl, CongestionWindow, Established, LostSegment, PacingRate, SentData,
+};
 use crate::delivery_rate::DeliveryRate;
 use crate::f_rto::FRto;
 use crate::options::Options;
@@ -91,6 +93,10 @@ impl SendState {
         keeps_log: bool,
         options: &Options,
     ) -> Self {
+        let mut log = SentLog::default();
+        if control.has_model() {
+            log.report_losses();
+        }
         Self {
             una: iss,
             nxt: iss,
@@ -100,7 +106,7 @@ impl SendState {
             has_model: control.has_model(),
             keeps_log: keeps_log || control.has_model(),
             control,
-            log: SentLog::default(),
+            log,
             rate: DeliveryRate::default(),
             dup_acks: 0,
             flight_size_at_first_duplicate: 0,
@@ -263,7 +269,10 @@ impl SendState {
             return;
         }
         let snapshot = match self.has_model {
-            true => self.rate.on_sent(now, self.log.pipe(), range.len()),
+            true => {
+                self.rate.set_lost(self.log.total_lost());
+                self.rate.on_sent(now, self.log.pipe(), range.len())
+            }
             false => Default::default(),
         };
         self.log.on_sent(now, range, snapshot);
@@ -292,6 +301,40 @@ impl SendState {
     pub(crate) fn on_app_limited(&mut self) {
         if self.has_model {
             self.rate.on_app_limited(self.log.pipe());
+        }
+    }
+    /// Sending is, or was within the last round trip, limited by the application.
+    pub(crate) fn is_app_limited(&self) -> bool {
+        self.rate.is_app_limited()
+    }
+    /// Reports the end of the handshake to the congestion control.
+    pub(crate) fn report_established(&mut self, now: Instant, rtt: Option<Duration>) {
+        self.control.on_established(now, &self.window, Established { mss: self.mss, rtt });
+    }
+    /// Reports the segments found lost to a control with a model.
+    pub(crate) fn report_losses(&mut self, now: Instant) {
+        let (control, window, delivered) = (&mut self.control, &self.window, self.rate.delivered());
+        self.log.take_reported_losses(|lost| {
+            let lost = LostSegment {
+                range: lost.range,
+                sent_in_flight: lost.snapshot.in_flight,
+                lost: lost.total_lost.saturating_sub(lost.snapshot.lost),
+                delivered,
+                app_limited: lost.snapshot.app_limited,
+            };
+            control.on_segment_lost(now, window, &lost);
+        });
+        self.rate.set_lost(self.log.total_lost());
+    }
+    /// Reports to the congestion control that an aid has set the window.
+    pub(crate) fn report_assignment(&mut self, now: Instant, anew: bool) {
+        self.control.on_window_assigned(now, &self.window, anew);
+    }
+    /// After a timeout, a control with a model keeps what is not lost in flight, and a segment more
+    /// (draft-ietf-ccwg-bbr-04 §5.6.4.4).
+    pub(crate) fn keep_flight_after_timeout(&mut self) {
+        if self.has_model {
+            self.window.cwnd = self.log.pipe().saturating_add(self.mss);
         }
     }
     /// Reports transmitted data to the congestion control.
@@ -433,6 +476,12 @@ impl SendState {
         }
     }
 
+    /// Responds to congestion at an aid's request.
+    pub(crate) fn reduce_for_aid(&mut self, now: Instant) {
+        self.reduce_cwnd(now);
+        self.control.on_reduction_requested(now, &mut self.window);
+    }
+
     /// Responds to an ECN echo: cwnd is reduced to the new ssthresh, with PRR in proportion to what
     /// is delivered, as in Linux, otherwise at once.
     pub(crate) fn reduce_for_ecn(&mut self, now: Instant) {
@@ -497,6 +546,9 @@ impl SendState {
     /// Passes an acknowledgment that may change the window to the congestion control.
     pub fn grow(&mut self, now: Instant, acked: &AckedData) {
         self.control.on_ack(now, &mut self.window, acked);
+        if self.has_model && self.control.limits_itself() {
+            self.on_app_limited();
+        }
     }
 
     /// Reports to the congestion control that sending is not limited by cwnd.

@@ -1,6 +1,7 @@
 //! Log of the outstanding segments: their transmission times, and the lost ones (RFC 8985 §5.2).
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use driftway_base::{Duration, Instant, Seq, SeqRange};
 
@@ -40,6 +41,18 @@ pub struct SentLog {
     lost_bytes: u32,
     /// Bytes that were ever marked as lost.
     total_lost: u64,
+    /// The segments marked as lost since the last call of `take_reported_losses`, if wanted.
+    reported_losses: Option<Vec<ReportedLoss>>,
+}
+
+/// A segment that was marked as lost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReportedLoss {
+    pub range: SeqRange,
+    /// State of the connection when it was sent.
+    pub snapshot: SendSnapshot,
+    /// Bytes marked as lost by then, its own included.
+    pub total_lost: u64,
 }
 
 impl Default for SentLog {
@@ -50,6 +63,7 @@ impl Default for SentLog {
             bytes: 0,
             lost_bytes: 0,
             total_lost: 0,
+            reported_losses: None,
         }
     }
 }
@@ -66,6 +80,15 @@ impl SentLog {
     /// Bytes that were ever marked as lost.
     pub fn total_lost(&self) -> u64 {
         self.total_lost
+    }
+
+    /// Keeps the segments that are marked as lost for `take_reported_losses`.
+    pub(crate) fn report_losses(&mut self) {
+        self.reported_losses = Some(Vec::new());
+    }
+    /// Takes the segments that were marked as lost since the last call.
+    pub(crate) fn take_reported_losses(&mut self, mut each: impl FnMut(ReportedLoss)) {
+        self.reported_losses.iter_mut().for_each(|losses| losses.drain(..).for_each(&mut each));
     }
 
     fn next_transmission(&mut self) -> u64 {
@@ -152,6 +175,10 @@ impl SentLog {
                     sent.lost = true;
                     self.lost_bytes = self.lost_bytes.saturating_add(sent.range.len());
                     self.total_lost += u64::from(sent.range.len());
+                    if let Some(losses) = &mut self.reported_losses {
+                        let (range, snapshot) = (sent.range, sent.snapshot);
+                        losses.push(ReportedLoss { range, snapshot, total_lost: self.total_lost });
+                    }
                 }
                 Some(false) => {}
                 None => return,

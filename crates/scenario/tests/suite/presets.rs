@@ -25,7 +25,8 @@ fn shown(tcp: &Scenario, key: &str) -> String {
     found.unwrap_or_else(|| panic!("{key} is not shown: {pairs:?}")).1.clone()
 }
 
-const NAMES: [&str; 6] = ["tahoe-1988", "reno-bsd", "newreno", "sack", "linux", "ns-2"];
+const NAMES: [&str; 8] =
+    ["tahoe-1988", "reno-bsd", "newreno", "sack", "linux", "linux-bbr", "bbr3", "ns-2"];
 
 #[test]
 fn a_preset_name_is_short_for_a_table() {
@@ -56,6 +57,12 @@ fn presets_have_their_characteristic_values() {
         ("newreno", "window_validation", "true"),
         ("sack", "window_validation", "true"),
         ("linux", "window_validation", "true"),
+        ("linux", "growth", "cubic"),
+        ("linux-bbr", "growth", "bbr"),
+        ("linux-bbr", "recovery", "rack-tlp"),
+        ("linux-bbr", "initial_window", "10"),
+        ("bbr3", "growth", "bbr3"),
+        ("bbr3", "timestamps", "true"),
         ("newreno", "recovery", "newreno"),
         ("sack", "recovery", "sack"),
         ("sack", "timestamps", "false"),
@@ -130,7 +137,7 @@ fn a_preset_override_keeps_other_keys() {
 
 #[test]
 fn unknown_presets_get_a_suggestion() {
-    let known = "available: tahoe-1988, reno-bsd, newreno, sack, linux, ns-2";
+    let known = "available: tahoe-1988, reno-bsd, newreno, sack, linux, linux-bbr, bbr3, ns-2";
     let wrong = |text: &str| read(text, &[]).unwrap_err();
     assert_eq!(
         wrong(r#"tcp = "linus""#),
@@ -139,7 +146,7 @@ fn unknown_presets_get_a_suggestion() {
     assert_eq!(
         wrong("tcp = { preset = 1 }"),
         "test.toml:11:18: this is not the name of a preset\n\
-         help: presets are tahoe-1988, reno-bsd, newreno, sack, linux, ns-2"
+         help: presets are tahoe-1988, reno-bsd, newreno, sack, linux, linux-bbr, bbr3, ns-2"
     );
     assert_eq!(
         read("", &[("flow.0.tcp", "solaris")]).unwrap_err(),

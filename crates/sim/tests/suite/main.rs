@@ -7,6 +7,7 @@ mod acknowledged;
 mod adhoc;
 mod airs;
 mod arp;
+mod bbr;
 mod both_ways;
 mod carry;
 mod determinism;

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use driftway_base::{Duration, Instant, Seq, named};
+use driftway_base::{Duration, Instant, Seq, SeqRange, named};
 
 use crate::delivery_rate::RateSample;
 use crate::recovery_phase::RecoveryPhase;
@@ -51,6 +51,32 @@ pub struct AckedData {
     pub lost: u32,
     /// Delivery rate; `None` for a control without a model, or if it delivers nothing.
     pub rate: Option<RateSample>,
+    /// Time until pacing lets the next burst leave, for a control with a model.
+    pub pacing_wait: Duration,
+}
+
+/// A connection that has just been established.
+#[derive(Clone, Copy, Debug)]
+pub struct Established {
+    /// Segment size (bytes).
+    pub mss: u32,
+    /// Round-trip time of the handshake, unless its first segment was lost.
+    pub rtt: Option<Duration>,
+}
+
+/// A segment that loss recovery has found lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostSegment {
+    /// Its sequence numbers.
+    pub range: SeqRange,
+    /// Bytes in the network after it was sent.
+    pub sent_in_flight: u32,
+    /// Bytes lost since it was sent, its own included.
+    pub lost: u64,
+    /// Bytes delivered so far.
+    pub delivered: u64,
+    /// Sending was limited by the application when it was sent.
+    pub app_limited: bool,
 }
 
 /// Data that is sent for the first time or again, window probes excluded.
@@ -60,7 +86,7 @@ pub struct SentData {
     pub bytes: u32,
     /// Bytes in the network before it.
     pub in_flight: u32,
-    /// The application had nothing to send until now.
+    /// Nothing was in flight, because the application had nothing to send.
     pub after_idle: bool,
 }
 
@@ -68,12 +94,17 @@ pub struct SentData {
 ///
 /// *Properties*: [`has_model`](CongestionControl::has_model),
 /// [`wants_round_trips`](CongestionControl::wants_round_trips). *Events*:
+/// [`on_established`](CongestionControl::on_established),
+/// [`on_segment_lost`](CongestionControl::on_segment_lost) before the `on_ack` that follows;
 /// [`on_ack`](CongestionControl::on_ack) outside of loss recovery, or, with a model, always;
 /// [`on_loss`](CongestionControl::on_loss) or [`on_ecn`](CongestionControl::on_ecn) once per
 /// reduction; [`on_timeout`](CongestionControl::on_timeout) after the `on_loss` of a timeout;
 /// [`on_sent`](CongestionControl::on_sent), [`on_pause`](CongestionControl::on_pause),
-/// [`on_undo`](CongestionControl::on_undo). *Query*:
-/// [`pacing_rate`](CongestionControl::pacing_rate).
+/// [`on_undo`](CongestionControl::on_undo), [`on_thaw`](CongestionControl::on_thaw), and those of
+/// an aid: [`on_reduction_requested`](CongestionControl::on_reduction_requested),
+/// [`on_window_assigned`](CongestionControl::on_window_assigned). *Queries*:
+/// [`pacing_rate`](CongestionControl::pacing_rate),
+/// [`limits_itself`](CongestionControl::limits_itself).
 ///
 /// The caller owns the window, which it passes to each event that may change it.
 pub trait CongestionControl: Send + fmt::Debug {
@@ -85,6 +116,10 @@ pub trait CongestionControl: Send + fmt::Debug {
     /// Needs the round-trip time of each acknowledgment ([`AckedData::rtt`]).
     fn wants_round_trips(&self) -> bool {
         self.has_model()
+    }
+    /// Handles the end of the handshake.
+    fn on_established(&mut self, now: Instant, window: &CongestionWindow, by: Established) {
+        let _ = (now, window, by);
     }
     /// Handles a transmission of data.
     fn on_sent(&mut self, now: Instant, window: &mut CongestionWindow, sent: SentData) {
@@ -112,6 +147,19 @@ pub trait CongestionControl: Send + fmt::Debug {
     ) -> u32 {
         self.on_loss(now, window, flight_size, mss)
     }
+    /// Handles a segment that is lost, for a control with a model.
+    fn on_segment_lost(&mut self, now: Instant, window: &CongestionWindow, lost: &LostSegment) {
+        let _ = (now, window, lost);
+    }
+    /// Handles the request of an aid for a response to congestion, for a control with a model.
+    fn on_reduction_requested(&mut self, now: Instant, window: &mut CongestionWindow) {
+        let _ = (now, window);
+    }
+    /// Notes that an aid has set the window. `anew`: to that of a new connection, since nothing is
+    /// known of the path.
+    fn on_window_assigned(&mut self, now: Instant, window: &CongestionWindow, anew: bool) {
+        let _ = (now, window, anew);
+    }
     /// Notes that sending is limited by something other than cwnd (the application, the peer, an
     /// aid) until an acknowledgment that is cwnd-limited.
     fn on_pause(&mut self, now: Instant) {
@@ -129,6 +177,11 @@ pub trait CongestionControl: Send + fmt::Debug {
     /// Rate at which data is to leave; `None`: as the window permits.
     fn pacing_rate(&self) -> Option<PacingRate> {
         None
+    }
+    /// Keeps less in flight than the path would hold, so that samples of the delivery rate count as
+    /// limited by the application.
+    fn limits_itself(&self) -> bool {
+        false
     }
 }
 
@@ -155,7 +208,7 @@ named! {
     }
 }
 
-/// What a connection's configuration says about its congestion control.
+/// Part of a connection's configuration that concerns its congestion control.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ControlOptions {
     /// The end of slow start before losses.

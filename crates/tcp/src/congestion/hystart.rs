@@ -241,7 +241,7 @@ mod test {
                     reno.on_ack(now, &mut window, &data);
                     max = una + window.cwnd;
                 }
-                start = start + span;
+                start += span;
                 window.cwnd / 1000
             })
             .collect()

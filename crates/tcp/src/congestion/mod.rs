@@ -1,18 +1,26 @@
 //! Congestion control: the growth of cwnd without losses, and its reduction after congestion. One
 //! file for each control, and one line in the list here.
 
+mod bbr;
+mod bbr3;
 mod contract;
 mod cubic;
 mod hystart;
 mod linux_cubic;
+mod path;
+#[cfg(test)]
+mod path_test;
 mod reno;
 mod whole_segments;
 
 use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 
 pub use contract::{
-    AckedData, CongestionControl, CongestionWindow, ControlDescriptor, ControlOptions, HystartKind,
-    MAX_WINDOW, PacingRate, SentData, slow_start,
+    AckedData, CongestionControl, CongestionWindow, ControlDescriptor, ControlOptions, Established,
+    HystartKind, LostSegment, MAX_WINDOW, PacingRate, SentData, slow_start,
 };
 
 /// Generates [`ControlKind`] from a list of controls.
@@ -57,6 +65,15 @@ controls! {
     Reno = reno::Reno,
     /// CUBIC (RFC 9438).
     Cubic = cubic::Cubic,
+    /// BBR, version 1 (Cardwell et al. 2016; as in Linux).
+    Bbr = bbr::Bbr,
+    /// BBR, version 3 (draft-ietf-ccwg-bbr-04).
+    Bbr3 = bbr3::Bbr3,
+}
+
+/// The state diagrams of the controls with modes, in the DOT language.
+pub fn mode_diagrams() -> Vec<String> {
+    vec![bbr::diagram(), bbr3::diagram()]
 }
 
 #[cfg(test)]
@@ -66,7 +83,7 @@ mod test {
     use driftway_base::{Duration, Seq};
 
     /// An acknowledgment of `bytes` in segments of 1000 bytes, over 100 ms.
-    pub(super) fn acked(bytes: u32) -> AckedData {
+    pub(crate) fn acked(bytes: u32) -> AckedData {
         AckedData {
             bytes,
             mss: 1000,
@@ -81,6 +98,7 @@ mod test {
             in_flight: 0,
             lost: 0,
             rate: None,
+            pacing_wait: Duration::ZERO,
         }
     }
 }

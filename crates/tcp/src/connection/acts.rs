@@ -55,6 +55,7 @@ impl Connection {
             Act::Hold { probe, rewind_snd_nxt, timers, cwnd, release } => {
                 self.hold(now, probe, rewind_snd_nxt, timers, release);
                 self.set_cwnd(cwnd);
+                self.report_assignment(now, cwnd);
                 ActResult::Done
             }
             Act::Resume { cwnd, ssthresh, rto } => {
@@ -62,6 +63,7 @@ impl Connection {
                 self.snd.send_state.complete_prr();
                 self.set_cwnd(cwnd);
                 self.set_ssthresh(ssthresh);
+                self.report_assignment(now, cwnd);
                 match rto {
                     Assign::Keep => {}
                     Assign::Initial => self.snd.rtt.reset(None),
@@ -81,7 +83,7 @@ impl Connection {
                 done_or_unsupported(self.snd.send_state.undo())
             }
             Act::ReduceCwnd => {
-                self.snd.send_state.reduce_cwnd(now);
+                self.snd.send_state.reduce_for_aid(now);
                 self.snd.undo_state = None;
                 self.snd.on_cwnd_reduced();
                 ActResult::Done
@@ -132,6 +134,13 @@ impl Connection {
         self.snd.cwnd_reductions += u64::from(self.snd.send_state.window.cwnd < before);
     }
 
+    /// Reports an assignment of cwnd to the congestion control.
+    pub(super) fn report_assignment(&mut self, now: Instant, cwnd: Assign<u32>) {
+        if cwnd != Assign::Keep {
+            self.snd.send_state.report_assignment(now, cwnd == Assign::Initial);
+        }
+    }
+
     fn hold(
         &mut self,
         now: Instant,
@@ -162,6 +171,8 @@ impl Connection {
         self.snd.tail_probe_due = false;
         self.snd.hold = Some(Hold { release, probe, timers });
         self.snd.send_state.pause_growth(now);
+        // Samples that span a hold are no measure of the path.
+        self.snd.send_state.on_app_limited();
         self.snd.window_probe_due = false;
         self.snd.aid_retransmissions.clear();
         // The aid now owns the window: nothing is restored from before, and a further timeout must

@@ -1,4 +1,4 @@
-//! What an acknowledgment means to the congestion control.
+//! Acknowledgments, as the congestion control gets them.
 
 use driftway_base::{Duration, Instant};
 use driftway_wire::{TcpFlags, TcpSegment};
@@ -19,7 +19,7 @@ pub(super) struct FlightBefore {
     total_lost: u64,
 }
 
-/// What loss recovery has said about an acknowledgment of new data.
+/// Loss recovery's answer to an acknowledgment of new data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Growth {
     /// The window may grow.
@@ -104,10 +104,10 @@ impl Connection {
         let lost = total_lost.saturating_sub(before.total_lost).min(u64::from(u32::MAX)) as u32;
         let min_rtt = snd.recovery.min_rtt();
         let rate = model.then(|| {
-            let rate = send.rate_mut();
-            rate.on_lost(lost);
-            rate.take_sample(now, min_rtt)
+            send.report_losses(now);
+            send.rate_mut().take_sample(now, min_rtt)
         });
+        let pacing_wait = snd.pacing.waits_until(now).map_or(Duration::ZERO, |at| at.since(now));
         let acked = AckedData {
             bytes,
             mss: send.mss(),
@@ -122,6 +122,7 @@ impl Connection {
             in_flight: send.log().pipe(),
             lost,
             rate: rate.flatten(),
+            pacing_wait,
         };
         let cwnd = send.window.cwnd;
         send.grow(now, &acked);

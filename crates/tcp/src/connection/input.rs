@@ -175,6 +175,7 @@ impl Connection {
         self.snd.disruption = None;
         self.syn_due = false;
         self.timers.stop(Timer::Retransmission);
+        let rtt = self.snd.timed_segment.map(|(_, at)| now.since(at));
         self.sample_round_trip(now, segment, 1);
         if self.syn_lost {
             // RFC 6298 §5.7, RFC 5681 §3.1: conservative on a path that lost the SYN.
@@ -184,6 +185,7 @@ impl Connection {
                 self.snd.send_state.window.cwnd = self.snd.send_state.mss();
             }
         }
+        self.snd.send_state.report_established(now, rtt);
     }
 
     /// Enters the synchronized states.

@@ -6,7 +6,6 @@ use driftway_base::Instant;
 use super::control_block::Connection;
 use crate::congestion::{PacingRate, SentData};
 use crate::pacing::Pacing;
-use crate::send_state::RecoveryPhase;
 use crate::timer::Timer;
 
 /// A burst of a millisecond (Linux: `sk_pacing_shift`), of two segments at least.
@@ -49,7 +48,7 @@ impl Connection {
         if len == 0 || !(self.config.pacing || self.snd.send_state.has_model()) {
             return;
         }
-        let after_idle = in_flight == 0 && self.snd.send_state.phase() == RecoveryPhase::Open;
+        let after_idle = in_flight == 0 && self.snd.send_state.is_app_limited();
         self.snd.send_state.report_sent(now, SentData { bytes: len, in_flight, after_idle });
         let Some(rate) = self.pacing_rate().filter(|rate| rate.bytes_per_second > 0.0) else {
             self.snd.pacing = Pacing::default();
@@ -59,7 +58,7 @@ impl Connection {
         self.snd.pacing.on_sent(now, len, mss, rate);
     }
 
-    /// Tells the congestion control when nothing but the application limits sending.
+    /// Notifies the delivery rate when nothing but the application limits sending.
     pub(super) fn note_lack_of_data(&mut self) {
         let send = &self.snd.send_state;
         if !send.has_model() {

@@ -92,6 +92,7 @@ impl Connection {
         }
         self.set_cwnd(overrides.cwnd);
         self.set_ssthresh(overrides.ssthresh);
+        self.report_assignment(now, overrides.cwnd);
         if probes && overrides.retransmit == Retransmit::LossRecovery {
             // The window would hold back what loss recovery wants to send.
             self.snd.send_state.request_head_retransmit();
@@ -108,6 +109,9 @@ impl Connection {
         let (before, phase) = (self.snd.send_state.prior_window(), self.snd.send_state.phase());
         let timed = self.snd.recovery.next_timeout();
         self.snd.recovery.on_retransmission_timeout(now, &mut self.snd.send_state);
+        if !self.snd.recovery.uses_go_back_n() {
+            self.snd.send_state.keep_flight_after_timeout();
+        }
         self.update_recovery_timer_if_changed(now, timed);
         self.begin_undo_state(true, before);
         let again = self.config.f_rto_again && self.snd.retries > 1 && !probes;

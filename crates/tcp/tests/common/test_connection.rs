@@ -361,5 +361,6 @@ pub fn no_data() -> driftway_tcp::congestion::AckedData {
         in_flight: 0,
         lost: 0,
         rate: None,
+        pacing_wait: Duration::ZERO,
     }
 }

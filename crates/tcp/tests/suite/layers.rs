@@ -5,11 +5,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// The path of each module, and its code without comments and unit tests.
+/// The path of each module, and its code without comments and unit tests, which are also files
+/// called `test` or `…_test`.
 fn modules(folder: &Path, path: &[String], found: &mut BTreeMap<Vec<String>, String>) {
     for entry in fs::read_dir(folder).expect("the crate's own source") {
         let file = entry.expect("the crate's own source").path();
         let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
+        if name.split('_').next_back() == Some("test") {
+            continue;
+        }
         let mut inner = path.to_vec();
         if !["lib", "mod"].contains(&name.as_str()) {
             inner.push(name);

@@ -4,6 +4,7 @@
 mod common;
 
 mod acts;
+mod bbr;
 mod close;
 mod congestion;
 mod delayed_ack;
