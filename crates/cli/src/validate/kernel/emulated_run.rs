@@ -83,7 +83,7 @@ impl FlowRun<'_> {
         };
         let start = Instant::ZERO + start;
         let early = start.since(clock.now().min(start));
-        thread::sleep(std::time::Duration::from_nanos(early.as_nanos() as u64));
+        thread::sleep(std::time::Duration::from_nanos(early.as_nanos()));
         let window = u32::try_from(tcp.window_bytes()).unwrap_or(u32::MAX);
         let deadline = Instant::ZERO + duration;
         let congestion_control = preset.congestion_control;

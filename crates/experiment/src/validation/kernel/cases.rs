@@ -182,7 +182,10 @@ impl Origin<'_> {
     ) -> Result<KernelCase, Error> {
         let network = check_path(job)?;
         let extent = Extent::of(quick);
-        let longest = if slowest_bps(network) >= FAST_BPS { extent.fast } else { extent.slow };
+        let (longest, fewest) = match slowest_bps(network) {
+            FAST_BPS.. => (extent.fast, 0),
+            _ => (extent.slow, extent.slow_runs),
+        };
         let rtt_s = round_trip(network).as_secs_f64();
         let mut set = job.set.clone();
         for (number, of) in flows.iter().enumerate() {
@@ -193,9 +196,9 @@ impl Origin<'_> {
             set.push(("duration".to_owned(), Time(longest).to_string()));
         }
         let scenario = Scenario::parse(&job.file, text, &set)?;
-        let first_runs = if quick { self.kernel.quick.runs } else { self.kernel.runs };
+        let asked = if quick { self.kernel.quick.runs } else { self.kernel.runs };
         let job = Job::new(scenario, job.file.clone(), set);
-        Ok(KernelCase { path, rtt_s, flows, job, first_runs })
+        Ok(KernelCase { path, rtt_s, flows, job, first_runs: asked.max(fewest) })
     }
 }
 
@@ -327,7 +330,7 @@ pub(super) mod test {
     fn the_quick_part_is_shorter() {
         let (full, quick) = (plan_all(&TWO, false), plan_all(&TWO, true));
         assert!(quick.len() < full.len());
-        for (cases, [fast, slow]) in [(&full, [40, 600]), (&quick, [15, 200])] {
+        for (cases, [fast, slow]) in [(&full, [40, 480]), (&quick, [15, 200])] {
             for case in cases.iter() {
                 let is_slow = case.is_named("liu-singh-2001")
                     || ["singh-iyer-2002/modern-up", "singh-iyer-2002/modern-down"]
@@ -335,6 +338,7 @@ pub(super) mod test {
                         .any(|name| case.is_named(name));
                 let longest = Duration::from_secs(if is_slow { slow } else { fast });
                 assert_eq!(case.duration(), longest, "{}", case.path);
+                assert!(case.first_runs >= if is_slow { 6 } else { 2 }, "{}", case.path);
             }
         }
     }

@@ -11,6 +11,8 @@ pub struct Extent {
     pub fast: Duration,
     /// Longest duration of a run over another path; many of them do.
     pub slow: Duration,
+    /// Fewest first runs over a slow path, whatever the study says: they wait for each other anyway.
+    pub slow_runs: u64,
     /// Simulated runs of each path.
     pub simulated_runs: u64,
     /// Time for everything, simulation included. No run starts that would end after it.
@@ -27,14 +29,16 @@ impl Extent {
     /// All of it: up to 40 minutes.
     pub const FULL: Self = Self {
         fast: Duration::from_secs(40),
-        slow: Duration::from_secs(600),
-        simulated_runs: 60,
+        slow: Duration::from_secs(480),
+        slow_runs: 8,
+        simulated_runs: 40,
         limit: Duration::from_secs(39 * 60),
     };
     /// The quick part: up to 5 minutes.
     pub const QUICK: Self = Self {
         fast: Duration::from_secs(15),
         slow: Duration::from_secs(200),
+        slow_runs: 6,
         simulated_runs: 40,
         limit: Duration::from_secs(290),
     };
