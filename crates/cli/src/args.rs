@@ -52,7 +52,7 @@ pub enum Command {
     /// Plot results on one self-contained HTML page
     #[command(after_help = help!("report"))]
     Report(ReportArgs),
-    /// Compare the simulator with ns-2.35, ns-3 and theory
+    /// Compare the simulator with ns-2.35, ns-3 and theory, and its TCP with the kernel's
     #[command(after_help = help!("validate"))]
     Validate(ValidateArgs),
     /// Measure the simulator's speed, against ns-2.35 and from 50 to 5,000 nodes

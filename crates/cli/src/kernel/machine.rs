@@ -1,4 +1,4 @@
-//! What runs with the kernel's TCP need of this machine, and how many it can have at once.
+//! Requirements of runs with the kernel's TCP, and the number that this machine can have at once.
 
 use std::fs;
 

@@ -99,7 +99,7 @@ fn simulate(cases: &[KernelCase], extent: Extent, fresh: bool) -> Result<Vec<Cas
     Ok(runs.collect())
 }
 
-/// What the runs with the kernel share.
+/// Parameters that all runs with the kernel share.
 #[derive(Clone, Copy)]
 struct Work<'a> {
     extent: Extent,

@@ -6,7 +6,7 @@ use driftway_base::Duration;
 /// Time between the end of a run and that of its last thread.
 const CLOSING: Duration = Duration::from_secs(3);
 
-/// What can go on at once, and how long.
+/// Limits of what can go on at once, and of the time for all.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Largest number of runs at once.

@@ -16,13 +16,13 @@ pub const CAUSES_FILE: &str = "causes.toml";
 #[serde(deny_unknown_fields, expecting = "a table with the key `cause`")]
 pub struct Causes {
     #[serde(default, rename = "cause")]
-    causes: Vec<Cause>,
+    causes: Vec<RowCause>,
 }
 
-/// Why a simulated TCP is not within the tolerance of the kernel's, `[[cause]]`.
+/// The reason why a simulated TCP is not within the tolerance of the kernel's, `[[cause]]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a cause")]
-struct Cause {
+struct RowCause {
     /// A path, or the first parts of its name.
     path: String,
     /// The preset.
@@ -51,7 +51,7 @@ impl Causes {
     /// The cause of the row of a flow: the first one of the file that fits.
     pub fn of(&self, case: &KernelCase, flow: usize) -> Option<&str> {
         let preset = case.flows.get(flow)?.preset;
-        let fits = |cause: &&Cause| {
+        let fits = |cause: &&RowCause| {
             case.is_named(&cause.path)
                 && cause.preset == preset
                 && cause.beside.is_none_or(|beside| beside == (case.flows.len() > 1))

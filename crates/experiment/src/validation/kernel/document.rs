@@ -72,7 +72,7 @@ pub struct KernelRow {
     /// `within`: the interval lies in 0.95 to 1.05; `outside`: it lies outside; `undecided`: it
     /// contains an edge, or there is none.
     pub verdict: Verdict,
-    /// Why the row is outside, where that has been shown; `null` for other rows.
+    /// Reason why the row is outside, where that has been shown; `null` for other rows.
     pub cause: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! How much is run: durations, numbers of runs and the time for all of them.
+//! The extent of a validation against the kernel: durations, numbers of runs, and the time for all of them.
 
 use driftway_base::Duration;
 

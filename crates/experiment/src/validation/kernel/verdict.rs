@@ -5,7 +5,7 @@ use crate::validation::compare::Interval;
 /// Largest deviation of a ratio from 1.
 const TOLERANCE: f64 = 0.05;
 
-/// Where the 90 % interval of a ratio lies, compared with 1 ± 0.05.
+/// Position of the 90 % interval of a ratio relative to 1 ± 0.05.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
