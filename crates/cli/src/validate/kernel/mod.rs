@@ -8,6 +8,7 @@ mod print;
 mod schedule;
 
 use std::num::NonZeroU64;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -136,7 +137,13 @@ fn run_all(cases: &[KernelCase], runs: &mut [CaseRuns], work: Work<'_>) -> Resul
                 let (ended, case) = (ended.clone(), &cases[index]);
                 let latest = schedule.latest_start(index);
                 scope.spawn(move || {
-                    let run = run_on_time(case, number + 1, stop, || work.elapsed() <= latest);
+                    let seed = number + 1;
+                    let is_time = || work.elapsed() <= latest;
+                    let run = AssertUnwindSafe(|| run_on_time(case, seed, stop, is_time));
+                    // A run that never reports its end would be waited for.
+                    let run = catch_unwind(run).unwrap_or_else(|_| {
+                        Err(Failure::Failed(format!("{} with seed {seed} panicked", case.path)))
+                    });
                     // The receiver outlives the runs.
                     let _ = ended.send((index, run));
                 });

@@ -90,7 +90,7 @@ impl Schedule {
 
     /// Number of runs that are wanted at present.
     pub fn wanted(&self) -> u64 {
-        self.cases.iter().map(|case| case.wanted).sum()
+        self.cases.iter().fold(0, |sum, case| case.wanted.saturating_add(sum))
     }
 
     /// Number of runs that go on.
