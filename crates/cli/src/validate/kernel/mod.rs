@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use driftway_base::{Duration, Instant};
-use driftway_experiment::runner::Task;
+use driftway_experiment::runner::{RunRecord, Task};
 use driftway_experiment::validation::kernel::cases::{KernelCase, kernel_presets, plan_cases};
 use driftway_experiment::validation::kernel::causes::Causes;
 use driftway_experiment::validation::kernel::document::{
@@ -60,7 +60,7 @@ pub fn validate_with_kernel(args: &ValidateArgs) -> Result<(), Failure> {
     let cases = plan_cases(study, &presets, &args.case, args.quick)?;
     let causes = Causes::load(study.parent().unwrap_or(Path::new("")))?;
     let extent = Extent::of(args.quick);
-    let mut runs = simulate(&cases, extent, args.fresh)?;
+    let mut runs = simulate(&cases, args.fresh)?;
     let kernel_runs = run_all(&cases, &mut runs, Work { extent, args, clock })?;
     let document = KernelValidation {
         schema: SCHEMA,
@@ -79,25 +79,22 @@ pub fn validate_with_kernel(args: &ValidateArgs) -> Result<(), Failure> {
 }
 
 /// The simulated runs of all cases.
-fn simulate(cases: &[KernelCase], extent: Extent, fresh: bool) -> Result<Vec<CaseRuns>, Failure> {
-    let seeds = 1..=extent.simulated_runs;
-    let tasks: Vec<Task<'_>> = cases
-        .iter()
-        .flat_map(|KernelCase { job, .. }| {
-            seeds.clone().map(move |seed| Task { job, seed, step: None })
-        })
-        .collect();
+fn simulate(cases: &[KernelCase], fresh: bool) -> Result<Vec<CaseRuns>, Failure> {
+    let tasks = cases.iter().flat_map(|KernelCase { job, simulated_runs, .. }| {
+        (1..=*simulated_runs).map(move |seed| Task { job, seed, step: None })
+    });
+    let tasks: Vec<Task<'_>> = tasks.collect();
     let options = RunnerOptions { jobs: None, fresh, runs: tasks.len() as u64 };
     let records = runner::with_runner(options, |runner| runner.run(&tasks))?;
-    let throughputs = |record: &driftway_experiment::runner::RunRecord| -> Vec<f64> {
+    let throughputs = |record: RunRecord| -> Vec<f64> {
         record.result.flows.iter().map(|flow| flow.throughput_bps.unwrap_or(0.0)).collect()
     };
-    let each = records.chunks(extent.simulated_runs as usize);
-    let runs = each.map(|records| CaseRuns {
-        simulated: records.iter().map(throughputs).collect(),
+    let mut simulated = records.into_iter().map(throughputs);
+    let of_case = |case: &KernelCase| CaseRuns {
+        simulated: simulated.by_ref().take(case.simulated_runs as usize).collect(),
         ..CaseRuns::default()
-    });
-    Ok(runs.collect())
+    };
+    Ok(cases.iter().map(of_case).collect())
 }
 
 /// Parameters that all runs with the kernel share.

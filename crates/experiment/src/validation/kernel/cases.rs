@@ -48,6 +48,8 @@ pub struct KernelCase {
     pub job: Job,
     /// Runs of the kernel before rows that are not decided get more.
     pub first_runs: u64,
+    /// Simulated runs.
+    pub simulated_runs: u64,
 }
 
 impl KernelCase {
@@ -182,23 +184,22 @@ impl Origin<'_> {
     ) -> Result<KernelCase, Error> {
         let network = check_path(job)?;
         let extent = Extent::of(quick);
-        let (longest, fewest) = match slowest_bps(network) {
-            FAST_BPS.. => (extent.fast, 0),
-            _ => (extent.slow, extent.slow_runs),
-        };
+        let extent = if slowest_bps(network) >= FAST_BPS { extent.fast } else { extent.slow };
         let rtt_s = round_trip(network).as_secs_f64();
         let mut set = job.set.clone();
         for (number, of) in flows.iter().enumerate() {
             set.push((format!("flow.{number}.tcp.preset"), of.preset.to_owned()));
         }
         let Time(duration) = job.scenario.duration;
-        if duration > longest {
-            set.push(("duration".to_owned(), Time(longest).to_string()));
+        if duration > extent.duration {
+            set.push(("duration".to_owned(), Time(extent.duration).to_string()));
         }
         let scenario = Scenario::parse(&job.file, text, &set)?;
         let asked = if quick { self.kernel.quick.runs } else { self.kernel.runs };
         let job = Job::new(scenario, job.file.clone(), set);
-        Ok(KernelCase { path, rtt_s, flows, job, first_runs: asked.max(fewest) })
+        let first_runs = asked.max(extent.kernel_runs);
+        let simulated_runs = extent.simulated_runs;
+        Ok(KernelCase { path, rtt_s, flows, job, first_runs, simulated_runs })
     }
 }
 
@@ -277,6 +278,7 @@ pub(super) mod test {
             flows: presets.iter().map(preset).collect(),
             job: Job::new(scenario, "a.toml".to_owned(), Vec::new()),
             first_runs: 2,
+            simulated_runs: 2,
         }
     }
 

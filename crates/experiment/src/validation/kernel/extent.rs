@@ -6,17 +6,24 @@ use driftway_base::Duration;
 /// that they take on two processors.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
-    /// Longest duration of a run over a path whose slowest link has [`FAST_BPS`] or more; few of them
-    /// fit on a processor at the same time.
-    pub fast: Duration,
-    /// Longest duration of a run over another path; many of them do.
-    pub slow: Duration,
-    /// Fewest first runs over a slow path, whatever the study says: they wait for each other anyway.
-    pub slow_runs: u64,
-    /// Simulated runs of each path.
-    pub simulated_runs: u64,
+    /// Runs over a path whose slowest link has [`FAST_BPS`] or more; few of them fit on a processor at the
+    /// same time.
+    pub fast: PathExtent,
+    /// Runs over another path; many of them do.
+    pub slow: PathExtent,
     /// Time for everything, simulation included. No run starts that would end after it.
     pub limit: Duration,
+}
+
+/// The extent of the runs over a path.
+#[derive(Clone, Copy, Debug)]
+pub struct PathExtent {
+    /// Longest duration of a run.
+    pub duration: Duration,
+    /// Fewest first runs of the kernel, if the study has fewer.
+    pub kernel_runs: u64,
+    /// Simulated runs.
+    pub simulated_runs: u64,
 }
 
 /// Rate of the slowest link from which a path is fast (bit/s).
@@ -28,18 +35,18 @@ pub const MOST_TIMES_FIRST: u64 = 8;
 impl Extent {
     /// All of it: up to 40 minutes.
     pub const FULL: Self = Self {
-        fast: Duration::from_secs(40),
-        slow: Duration::from_secs(480),
-        slow_runs: 8,
-        simulated_runs: 40,
+        fast: PathExtent { duration: Duration::from_secs(40), kernel_runs: 3, simulated_runs: 40 },
+        slow: PathExtent {
+            duration: Duration::from_secs(480),
+            kernel_runs: 8,
+            simulated_runs: 120,
+        },
         limit: Duration::from_secs(39 * 60),
     };
     /// The quick part: up to 5 minutes.
     pub const QUICK: Self = Self {
-        fast: Duration::from_secs(15),
-        slow: Duration::from_secs(200),
-        slow_runs: 6,
-        simulated_runs: 40,
+        fast: PathExtent { duration: Duration::from_secs(15), kernel_runs: 2, simulated_runs: 40 },
+        slow: PathExtent { duration: Duration::from_secs(200), kernel_runs: 6, simulated_runs: 80 },
         limit: Duration::from_secs(290),
     };
 
