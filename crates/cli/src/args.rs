@@ -52,7 +52,7 @@ pub enum Command {
     /// Plot results on one self-contained HTML page
     #[command(after_help = help!("report"))]
     Report(ReportArgs),
-    /// Compare the simulator with ns-2.35, ns-3 and theory
+    /// Compare the simulator with ns-2.35, ns-3 and theory, and its TCP with the kernel's
     #[command(after_help = help!("validate"))]
     Validate(ValidateArgs),
     /// Measure the simulator's speed, against ns-2.35 and from 50 to 5,000 nodes
@@ -277,7 +277,7 @@ pub struct PaperArgs {
     /// Compare each number cited in its texts with the value of a run
     #[arg(long, conflicts_with_all = ["figure", "reading", "runs", "quick", "kernel", "out", "json"])]
     pub numbers: bool,
-    /// Record the results in the paper's results.csv and README tables
+    /// Record the results in the paper's results.csv and README tables; with --figure, of that figure
     #[arg(long, conflicts_with_all = ["figure", "reading", "runs", "quick", "kernel", "numbers"])]
     pub record: bool,
     /// Print one JSON document instead of tables
@@ -296,7 +296,7 @@ pub struct ReportArgs {
 /// `driftway validate`
 #[derive(Debug, Args)]
 pub struct ValidateArgs {
-    /// The cases to run [default: all]
+    /// The cases to run, or with --kernel the paths [default: all]
     #[arg(value_name = "CASE")]
     pub case: Vec<String>,
     /// Runs per point [default: the case's]
@@ -305,15 +305,21 @@ pub struct ValidateArgs {
     /// Run ns-2.35 as well, instead of using the stored numbers
     #[arg(long)]
     pub ns2: bool,
-    /// Runs in parallel [default: one per processor]
+    /// Compare the presets of Linux with this machine's own TCP
+    #[arg(long, conflicts_with_all = ["ns2", "out"])]
+    pub kernel: bool,
+    /// Run a part in five minutes, not forty
+    #[arg(long, requires = "kernel")]
+    pub quick: bool,
+    /// Runs in parallel [default: one per processor; with --kernel, up to 80]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroU64>,
     /// Repeat runs that are cached
     #[arg(long)]
     pub fresh: bool,
-    /// The study with the cases
-    #[arg(long, value_name = "STUDY.toml", default_value = "studies/validation/study.toml")]
-    pub study: PathBuf,
+    /// The study with the cases [default: study.toml in studies/validation, or in its kernel]
+    #[arg(long, value_name = "STUDY.toml")]
+    pub study: Option<PathBuf>,
     /// Write results.json and index.html to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -11,6 +11,7 @@ mod failure;
 mod files;
 mod flow_names;
 mod help;
+mod kernel;
 mod output;
 mod page;
 mod paper;

@@ -88,6 +88,7 @@ pub use network::{Network, NetworkKind};
 pub use path::{
     BufferFlush, HopOverride, MultipathPolicy, ParallelPath, Path, RouterBuffer, Routers,
 };
+pub use preset::preset_names;
 pub use quantity::{BitRate, Frequency, Size, Time, Unit, quantity};
 pub use queue::{Discipline, Queue};
 pub use real_quantity::{Decibel, Distance, Power, Speed};

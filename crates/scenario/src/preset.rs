@@ -169,7 +169,7 @@ challenge_old_acks = true
 "#;
 
 /// Names of all presets.
-pub(crate) fn preset_names() -> Vec<&'static str> {
+pub fn preset_names() -> Vec<&'static str> {
     PRESETS.iter().map(|preset| preset.name).collect()
 }
 

@@ -103,14 +103,21 @@ pub fn run_study(
     })?;
     print_results(output.json, &document, || print::document(plan, &document), output.out)?;
     match record_dir {
-        Some(dir) => record_results(plan, &kept, dir)?,
+        Some(dir) => record_results(plan, kept, dir)?,
         None => check_recorded_results(plan, &kept, &document)?,
     }
     check_recorded_verdicts(&document)
 }
 
-/// Records the results and the README's tables in the paper's directory.
-fn record_results(plan: &Plan, kept: &StoredResults, dir: &Path) -> Result<(), Failure> {
+/// Records the results and the README's tables in the paper's directory; results of figures that were
+/// not run stay as they are.
+fn record_results(plan: &Plan, found: StoredResults, dir: &Path) -> Result<(), Failure> {
+    let figures: Vec<&str> = plan.figures.iter().map(|figure| figure.figure.id.as_str()).collect();
+    let kept = match plan.source.has_file(stored_results::RESULTS_FILE) {
+        true => found.with_other_figures(citations::read_stored_results(&plan.source)?, &figures),
+        false => found,
+    };
+    let kept = &kept;
     let text = kept
         .write()
         .map_err(|error| Failure::Failed(format!("{}: {error}", stored_results::RESULTS_FILE)))?;

@@ -56,6 +56,7 @@ of the first seed, or with `--trace` of each | [traces](#trace-of-a-flow) |
 [paper --kernel](#driftway-paper---kernel) |
 | `driftway paper list --json` | standard output | [paper list](#driftway-paper-list) |
 | `driftway validate --json`; `--out DIR` | standard output; `results.json` | [validate](#driftway-validate) |
+| `driftway validate --kernel --json` | standard output | [validate --kernel](#driftway-validate---kernel) |
 | `driftway emulate --json`; `--out DIR` | standard output; `emulation.json` | [emulate](#driftway-emulate) |
 | `driftway shim status --json` | standard output | [shim status](#driftway-shim-status) |
 
@@ -107,6 +108,11 @@ pub fn reference() -> String {
             "driftway validate",
             "The document of `driftway validate --json`, and `results.json` of `--out`.",
             schema::<validation::document::ValidationDocument>(),
+        ),
+        document(
+            "driftway validate --kernel",
+            "The document of `driftway validate --kernel --json`.",
+            schema::<validation::kernel::document::KernelValidation>(),
         ),
         document(
             "driftway emulate",

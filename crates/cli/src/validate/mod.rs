@@ -1,9 +1,12 @@
-//! `driftway validate`: compares the simulator with other simulators and with theory.
+//! `driftway validate`: compares the simulator with other simulators, with theory, and with a kernel's TCP.
 
 mod draw;
+mod kernel;
 mod page;
 mod print;
 mod tables;
+
+use std::path::Path;
 
 use driftway_experiment::study::reference::ReferenceSimulator;
 use driftway_experiment::validation::cases::{CaseInfo, FormulaCase, ValidationCases};
@@ -18,12 +21,19 @@ use crate::output::{print_results, with_output, write_results};
 use crate::runner::{self, RunnerOptions};
 use crate::text::list;
 
+/// The study with the cases, in driftway's sources.
+const STUDY: &str = "studies/validation/study.toml";
+
 /// Runs the cases and reports the comparison.
 ///
 /// # Errors
 /// Invalid cases or command line; a failed run; a judged case that differs.
 pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
-    let cases = ValidationCases::load(&args.study, &args.case)?;
+    if args.kernel {
+        return kernel::validate_with_kernel(args);
+    }
+    let study = args.study.as_deref().unwrap_or(Path::new(STUDY));
+    let cases = ValidationCases::load(study, &args.case)?;
     let stored = |name| StoredRuns::load(&cases.dir.join(name));
     let stored = [stored("ns2.csv")?, stored("ns3.csv")?];
     let ns2 = if args.ns2 { Some(Ns2Simulator::find(&cases.dir)?) } else { None };

@@ -8,6 +8,7 @@ mod paper;
 mod shim;
 mod shim_robustness;
 mod test_programs;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -18,7 +19,8 @@ fn main() -> ExitCode {
     if test_programs::is_program_role() {
         return test_programs::run_role();
     }
-    let modules = [emulate::TESTS, shim_robustness::TESTS, paper::TESTS, shim::TESTS];
+    let modules =
+        [emulate::TESTS, shim_robustness::TESTS, paper::TESTS, shim::TESTS, validate::TESTS];
     let trials = modules.concat().into_iter().map(|(name, test)| {
         Trial::ignorable_test(name, move || match check_requirements() {
             Ok(()) => {

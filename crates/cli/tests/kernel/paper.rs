@@ -6,6 +6,8 @@ use std::process::{Command, Output, Stdio};
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
 
+use crate::test_programs::copy_for_all;
+
 pub const TESTS: &[(&str, fn())] = &[
     ("a_point_is_run_without_and_with_the_shim", a_point_is_run_without_and_with_the_shim),
     ("a_mobile_receiver_has_the_shim_and_a_throughput", a_mobile_receiver_has_the_shim),
@@ -155,10 +157,7 @@ fn an_unknown_congestion_control() {
 }
 
 fn without_privileges_the_error_says_so() {
-    // The other user may not read this user's directories, and gets a copy of the program.
-    let place = tempfile::Builder::new().permissions(open_to_all()).tempdir().unwrap();
-    let program = place.path().join("driftway");
-    std::fs::copy(cargo_bin("driftway"), &program).unwrap();
+    let (_place, program) = copy_for_all();
     let mut command = Command::new(&program);
     command.args(SMALL).arg("reno").uid(65_534).gid(65_534).current_dir("/");
     let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
@@ -166,8 +165,4 @@ fn without_privileges_the_error_says_so() {
     assert_eq!((status.code(), stdout.len()), (Some(2), 0), "{said}");
     assert!(said.contains("--kernel") && said.contains("run it as root"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
-}
-
-fn open_to_all() -> std::fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o755)
 }

@@ -2,15 +2,20 @@
 //! has to be installed.
 
 use std::env;
+use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Output};
 use std::time::Duration;
 
+use assert_cmd::cargo::cargo_bin;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use tempfile::TempDir;
 
 const PORT: u16 = 8000;
 /// Content that the server sends.
@@ -19,6 +24,16 @@ pub const PAGE: &str = "a page that has come over the path\n";
 /// Command line for a role: `serve`, or `fetch`, which prints the page.
 pub fn command_line(role: &str) -> String {
     format!("{} program-{role}", env::current_exe().unwrap().display())
+}
+
+/// A copy of the command that every user may run, and its directory, which is removed with the value.
+pub fn copy_for_all() -> (TempDir, PathBuf) {
+    // Another user may not read this user's directories.
+    let open_to_all = Permissions::from_mode(0o755);
+    let place = tempfile::Builder::new().permissions(open_to_all).tempdir().unwrap();
+    let program = place.path().join("driftway");
+    std::fs::copy(cargo_bin("driftway"), &program).unwrap();
+    (place, program)
 }
 
 fn argument(n: usize) -> String {

@@ -5,7 +5,7 @@
 //! that includes the point. So the quick part shows within seconds that the cited values are still
 //! those of driftway.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use driftway_sim::columns::{ColumnInfo, Values, names};
 
@@ -95,6 +95,15 @@ impl StoredResults {
             }
         }
         kept
+    }
+
+    /// These results, with those of other figures from `before`; `figures` are all that the study has.
+    pub fn with_other_figures(mut self, before: Self, figures: &[&str]) -> Self {
+        let own: BTreeSet<String> = self.0.keys().map(|key| key.figure.clone()).collect();
+        self.0.extend(before.0.into_iter().filter(|(key, _)| {
+            !own.contains(&key.figure) && figures.contains(&key.figure.as_str())
+        }));
+        self
     }
 
     /// Parses the file.
@@ -214,6 +223,17 @@ mod test {
         let text = kept.write().unwrap();
         assert!(text.contains("8,completion_s,\"tcp, a\",10 ms,1198.25,,0.000123456"), "{text}");
         assert_eq!(StoredResults::read("r.csv", &text).unwrap(), kept);
+    }
+
+    #[test]
+    fn figures_that_were_not_run_are_kept() {
+        let of = |figure: &str, mean: f64| {
+            let key = ResultKey { figure: figure.into(), ..name("tcp") };
+            (key, StoredValue { mean: Some(mean), ..StoredValue::default() })
+        };
+        let before = StoredResults([of("7", 1.0), of("8", 2.0), of("gone", 3.0)].into());
+        let kept = StoredResults([of("8", 4.0)].into()).with_other_figures(before, &["7", "8"]);
+        assert_eq!(kept, StoredResults([of("7", 1.0), of("8", 4.0)].into()));
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! JSON document of `driftway paper --kernel`.
 
-use std::fs;
-
 use driftway_scenario::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,6 +7,7 @@ use serde::Serialize;
 use super::arms::Stack;
 use super::emulated_run::EmulatedRun;
 use super::kernel_plan::{KernelPlan, PlannedRun};
+use crate::kernel::machine::kernel_release;
 use driftway_experiment::study::document::{self, FigureResult, PointResult, Timing};
 use driftway_experiment::study::measure::ratio;
 use driftway_experiment::study::outcome::{StudyOutcome, censored, point_result};
@@ -81,7 +80,6 @@ impl KernelDocument {
         let outcome = StudyOutcome { plan, selection, results };
         let runs = results.runs + ran.len() as u64;
         let timing = Timing { wall_s, runs, jobs, events_per_s: None };
-        let release = fs::read_to_string("/proc/sys/kernel/osrelease");
         let each = ran.into_iter().map(|(run, result)| KernelRun {
             figure: run.figure,
             x: run.x,
@@ -97,7 +95,7 @@ impl KernelDocument {
         });
         Self {
             kernel: KernelResults {
-                release: release.map_or_else(|_| "unknown".to_owned(), |r| r.trim().to_owned()),
+                release: kernel_release(),
                 transfer_bytes: work.transfer_limit,
                 duration_s: work.duration_limit.map(|Time(limit)| limit.as_secs_f64()),
                 ratios: ratios.collect(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, PipeWriter};
 use std::os::fd::AsFd;
+use std::sync::atomic::AtomicBool;
 use std::thread::{self, JoinHandle};
 
 use driftway_base::{Duration, Instant, NodeId};
@@ -18,8 +19,8 @@ use serde::Serialize;
 
 use super::counters;
 use super::kernel_plan::PlannedRun;
-use super::transfer::Transfer;
 use crate::emulate::mtu;
+use crate::kernel::transfer::{FIRST_PORT, Transfer};
 
 /// Result of one run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -128,7 +129,8 @@ pub fn emulate_run(scenario: &Scenario, run: &PlannedRun) -> io::Result<Emulated
     let window = u32::try_from(tcp.window_bytes()).unwrap_or(u32::MAX);
     let congestion_control = stack.congestion_control.as_str();
     let deadline = Instant::ZERO + limit;
-    let transfer = Transfer { congestion_control, bytes, window, deadline };
+    let (port, stop) = (FIRST_PORT, &AtomicBool::new(false));
+    let transfer = Transfer { congestion_control, bytes, window, port, deadline, stop };
     let arrived = transfer.run(&running, far, clock);
     let tcp_counts = counters::read_counters(running.end(PathEnd::Near));
     // Before the path stops, because the shim releases its stored packets when it stops.

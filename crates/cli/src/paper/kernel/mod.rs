@@ -11,18 +11,17 @@ mod emulated_run;
 mod kernel_plan;
 mod page;
 mod print;
-mod transfer;
 
-use std::fs;
 use std::num::NonZeroU64;
 
-use driftway_linux::{check_requirements, missing_capability};
 use driftway_scenario::Application;
 use driftway_sim::results::{FlowResult, RunResult};
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::args::PaperArgs;
 use crate::failure::Failure;
+use crate::kernel::machine::{
+    self, JOBS_PER_PROCESSOR, MAX_FILES_PER_RUN, THROUGHPUT_PER_PROCESSOR_BPS,
+};
 use crate::output::{check_output, print_results, with_output, write_results};
 use crate::run::progress_bar;
 use crate::runner::{self, RunnerOptions};
@@ -34,15 +33,8 @@ use driftway_experiment::study::source::Source;
 use emulated_run::EmulatedRun;
 use kernel_plan::{KernelPlan, PlannedRun};
 
-/// Default number of parallel runs per processor: a transfer, which waits most of the time in the
-/// papers, needs some thousandths of a processor.
-const JOBS_PER_PROCESSOR: u64 = 80;
-/// Largest sum of the throughputs of parallel runs without an end per processor, by default (bit/s).
-const THROUGHPUT_PER_PROCESSOR_BPS: f64 = 3e7;
 /// Largest number of attempts at a run that cannot be trusted.
 const MAX_ATTEMPTS: u32 = 3;
-/// Largest number of open files of a run.
-const MAX_FILES_PER_RUN: u64 = 32;
 
 /// Runs the selected figures and reports the results.
 ///
@@ -53,8 +45,8 @@ pub fn run_with_kernel(args: &PaperArgs) -> Result<(), Failure> {
     let work = kernel_plan::kernel_plan(&whole, args)?;
     let out = args.out.as_deref();
     check_output(out)?;
-    check_machine(&work)?;
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    check_requirements(&work)?;
+    let processors = machine::processors();
     let document = with_output(out, |destination| {
         let document = run_all(&work, processors, args.jobs.map(NonZeroU64::get))?;
         if let Some(dir) = destination {
@@ -66,27 +58,12 @@ pub fn run_with_kernel(args: &PaperArgs) -> Result<(), Failure> {
 }
 
 /// Checks the machine's requirements: namespaces, capabilities and congestion controls.
-fn check_machine(work: &KernelPlan) -> Result<(), Failure> {
-    check_requirements().map_err(|missing| Failure::Input(format!("--kernel: {missing}")))?;
-    match missing_capability() {
-        Ok(None) => {}
-        Ok(Some(name)) => {
-            return Err(Failure::Input(format!(
-                "--kernel: this process lacks {name}: run it as root"
-            )));
-        }
-        Err(error) => return Err(Failure::Failed(format!("cannot read capabilities: {error}"))),
-    }
-    for name in &work.congestion_controls {
-        transfer::socket_with(name).map_err(|_| {
-            let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
-            let known = known.map_or(String::new(), |known| format!("\nhelp: available: {known}"));
-            Failure::Input(format!(
-                "--congestion-control {name}: not available in this kernel{known}"
-            ))
-        })?;
-    }
-    Ok(())
+fn check_requirements(work: &KernelPlan) -> Result<(), Failure> {
+    machine::check_machine()?;
+    let mut names = work.congestion_controls.iter();
+    names.try_for_each(|name| {
+        machine::check_congestion_control(name, &format!("--congestion-control {name}"))
+    })
 }
 
 /// Runs all jobs: first the simulator, whose results predict the duration of the kernel's runs.
@@ -110,8 +87,10 @@ fn run_all(
     let mut order: Vec<(usize, &PlannedRun)> = work.runs.iter().enumerate().collect();
     order.sort_by(|(_, a), (_, b)| expected(b).total_cmp(&expected(a)));
     let jobs = jobs.unwrap_or_else(|| default_jobs(work, &results, processors));
-    let jobs =
-        jobs.min(raise_open_file_limit()? / MAX_FILES_PER_RUN).max(1).min(order.len() as u64);
+    let jobs = jobs
+        .min(machine::raise_open_file_limit()? / MAX_FILES_PER_RUN)
+        .max(1)
+        .min(order.len() as u64);
     let bar = progress_bar(order.len() as u64);
     let ran = parallel_map(jobs as usize, order.len(), |index| {
         let (at, run) = order[index];
@@ -169,14 +148,4 @@ fn run_until_trusted(work: &KernelPlan, run: &PlannedRun) -> Result<EmulatedRun,
             return Ok(EmulatedRun { attempts, ..ran });
         }
     }
-}
-
-/// Raises the limit on open files to the maximum, and returns it.
-fn raise_open_file_limit() -> Result<u64, Failure> {
-    let failed = |error| Failure::Failed(format!("cannot raise the limit on open files: {error}"));
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(failed)?;
-    if soft < hard {
-        setrlimit(Resource::RLIMIT_NOFILE, hard, hard).map_err(failed)?;
-    }
-    Ok(hard)
 }

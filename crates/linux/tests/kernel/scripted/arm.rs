@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use driftway_base::Instant;
+use driftway_base::{Duration, Instant};
 use driftway_tcp::State;
 use driftway_wire::{Body, Packet};
 
@@ -70,7 +70,7 @@ impl fmt::Display for Observation {
     }
 }
 
-/// What the application of the TCP under test does.
+/// An action of the application of the TCP under test.
 #[derive(Clone, Copy, Debug)]
 pub enum Command {
     Write(u64),
@@ -92,18 +92,27 @@ pub trait Arm {
     fn observe(&mut self) -> Observation;
 }
 
+/// Time in which the TCP under test responds to a step.
+const MOMENT: Duration = Duration::from_millis(3);
+
 /// Follows a script to its end.
 pub fn run(script: &Script, arm: &mut impl Arm) -> Record {
     let mut peer = ScriptedPeer::new(script);
     let mut record = Record::default();
     let mut steps = script.steps.iter().peekable();
+    // The time of the last step, and when it was done.
+    let mut last = (Instant::ZERO, arm.now());
     loop {
         let next_step = steps.peek().map(|(at, _)| *at);
         let due =
             [next_step, peer.next_timeout()].into_iter().flatten().fold(script.end, Instant::min);
         if let Some(sent) = arm.wait(due) {
             if let Body::Tcp(segment) = &sent.packet.body {
-                peer.on_segment(sent.at, segment);
+                // What follows a step at once leaves at the step's time, so that delays of the
+                // real arm do not add up.
+                let follows = sent.at.since(last.1) < MOMENT;
+                let at = if follows { last.0 } else { sent.at };
+                peer.on_segment(at, segment, sent.packet.ip.ecn.is_capable());
                 record.sent(sent.at, describe(&peer, &sent.packet, segment));
             } else {
                 record.sent(sent.at, format!("{:?}", sent.packet.body));
@@ -125,7 +134,8 @@ pub fn run(script: &Script, arm: &mut impl Arm) -> Record {
         } else {
             continue;
         }
-        record.observe(arm.now(), &arm.observe());
+        last = (due, arm.now());
+        record.observe(last.1, &arm.observe());
     }
 }
 

@@ -16,7 +16,7 @@ const WHEEL: f64 = 1.0 / 8.0;
 /// Two lines of which the first is our arm's and the second the kernel's.
 type Row<'a> = (Option<&'a Line>, Option<&'a Line>);
 
-/// What differs.
+/// The kind of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Aspect {
     /// The segments sent, or their order.

@@ -6,7 +6,7 @@ use driftway_wire::{
     UnreachableCode,
 };
 
-use super::receiver::{Path, Receiver};
+use super::receiver::{Data, Path, Receiver};
 use super::script::Script;
 use super::segment::{PeerSegment, PeerTimestamps};
 
@@ -65,7 +65,7 @@ impl ScriptedPeer {
     }
 
     /// Sees a segment of the TCP under test.
-    pub fn on_segment(&mut self, now: Instant, segment: &TcpSegment) {
+    pub fn on_segment(&mut self, now: Instant, segment: &TcpSegment, ecn_capable: bool) {
         if segment.flags.contains(TcpFlags::SYN) {
             self.iss = Some(segment.seq);
         }
@@ -75,14 +75,15 @@ impl ScriptedPeer {
         if segment.sequence_len() > 0 {
             self.transmissions.push(Transmission { start, end, timestamp, segment: *segment });
             if let Some(receiver) = &mut self.receiver {
-                receiver.on_data(now, start, end, timestamp);
+                let responded = segment.flags.contains(TcpFlags::CWR);
+                receiver.on_data(now, Data { start, end, timestamp, ecn_capable, responded });
             }
         }
     }
 
     /// Answers by itself from now on.
     pub fn start_receiver(&mut self, at: Instant, path: &Path) {
-        self.receiver = Some(Receiver::new(path, self.acknowledged, clock(at)));
+        self.receiver = Some(Receiver::new(path, self.sack, self.acknowledged, clock(at)));
     }
 
     pub fn next_timeout(&self) -> Option<Instant> {

@@ -15,6 +15,12 @@ pub struct Path {
     pub serialisation: f64,
     /// Data segments that are lost, counted from 0 in the order of transmission.
     pub lost: &'static [usize],
+    /// Data segments that arrive so much later than in their turn (ms).
+    pub late: &'static [(usize, u64)],
+    /// Data segments that are marked, if they are ECN-capable.
+    pub marked: &'static [usize],
+    /// Segments that wait at the bottleneck at most; those that find so many are lost.
+    pub queue: usize,
     /// An outage: data segments that are sent from this time on, and before that, are lost (ms).
     pub outage: Option<(u64, u64)>,
     /// Order of arrival within each group of so many data segments of a flight; what remains of
@@ -26,13 +32,23 @@ pub struct Path {
 
 /// A path without losses, whose queue is short. Its round trip is such that half of it, HyStart's
 /// longest train of acknowledgments, ends between two of them.
-pub const CLEAN: Path =
-    Path { rtt: 101, serialisation: 1.0, lost: &[], outage: None, order: &[], delays_acks: false };
+pub const CLEAN: Path = Path {
+    rtt: 101,
+    serialisation: 1.0,
+    lost: &[],
+    late: &[],
+    marked: &[],
+    queue: usize::MAX,
+    outage: None,
+    order: &[],
+    delays_acks: false,
+};
 
 /// A receiver of the data of the TCP under test, after RFC 9293 and RFC 2018.
 #[derive(Debug)]
 pub struct Receiver {
     path: Path,
+    sack: bool,
     /// Data segments seen so far.
     count: usize,
     /// A flight that is reordered, and the time at which it is complete.
@@ -51,14 +67,26 @@ pub struct Receiver {
     acknowledged: u32,
     /// Segments since.
     unacknowledged: u32,
+    /// A mark is echoed until the sender has responded.
+    echoes_mark: bool,
+}
+
+/// A data segment of the TCP under test.
+#[derive(Clone, Copy, Debug)]
+pub struct Data {
+    pub start: u32,
+    pub end: u32,
+    /// TSval.
+    pub timestamp: u32,
+    pub ecn_capable: bool,
+    /// With CWR: the sender has responded to a mark (RFC 3168).
+    pub responded: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
-    start: u32,
-    end: u32,
-    /// TSval.
-    timestamp: u32,
+    data: Data,
+    is_marked: bool,
 }
 
 /// Silence that ends a flight.
@@ -69,9 +97,10 @@ const BLOCKS: usize = 3;
 
 impl Receiver {
     /// A receiver that has everything before `next`, and whose clock shows `clock`.
-    pub fn new(path: &Path, next: u32, clock: u32) -> Self {
+    pub fn new(path: &Path, sack: bool, next: u32, clock: u32) -> Self {
         Self {
             path: path.clone(),
+            sack,
             count: 0,
             flight: Vec::new(),
             flight_end: None,
@@ -83,34 +112,50 @@ impl Receiver {
             ranges: Vec::new(),
             acknowledged: next,
             unacknowledged: 0,
+            echoes_mark: false,
         }
     }
 
     /// A data segment leaves the TCP under test.
-    pub fn on_data(&mut self, now: Instant, start: u32, end: u32, timestamp: u32) {
+    pub fn on_data(&mut self, now: Instant, data: Data) {
         let number = self.count;
         self.count += 1;
-        let segment = Arrival { start, end, timestamp };
-        let is_lost = self.path.lost.contains(&number)
-            || self.path.outage.is_some_and(|(from, to)| (from..to).contains(&now.as_millis()));
-        if is_lost {
-            self.bottleneck_free = self.bottleneck_free.max(now) + self.serialisation();
-        } else if self.path.order.is_empty() {
-            self.transmit(now, segment);
+        let Path { lost, late, marked, queue, outage, order, .. } = self.path;
+        let is_out = outage.is_some_and(|(from, to)| (from..to).contains(&now.as_millis()));
+        if is_out || self.waiting(now) >= queue {
+            return;
+        }
+        let is_marked = data.ecn_capable && marked.contains(&number);
+        let segment = Arrival { data, is_marked };
+        if lost.contains(&number) {
+            self.serve(now);
+        } else if order.is_empty() {
+            let late = late.iter().find(|(late, _)| *late == number).map_or(0, |(_, ms)| *ms);
+            self.transmit(now, segment, late);
         } else {
             self.flight.push(segment);
             self.flight_end = Some(now + SILENCE);
         }
     }
 
-    fn serialisation(&self) -> Duration {
-        Duration::from_micros((self.path.serialisation * 1000.0) as u64)
+    /// Segments at the bottleneck, that in service included; rounded, so that a little time more
+    /// or less makes no difference.
+    fn waiting(&self, now: Instant) -> usize {
+        let time = self.bottleneck_free.since(now).as_nanos() as f64 / 1e6;
+        (time / self.path.serialisation).round() as usize
     }
 
-    fn transmit(&mut self, now: Instant, segment: Arrival) {
-        self.bottleneck_free = self.bottleneck_free.max(now) + self.serialisation();
-        let at = self.bottleneck_free + Duration::from_millis(self.path.rtt);
-        self.in_transit.push_back((at, segment));
+    /// The time at which the bottleneck has served one more segment.
+    fn serve(&mut self, now: Instant) -> Instant {
+        let time = Duration::from_micros((self.path.serialisation * 1000.0) as u64);
+        self.bottleneck_free = self.bottleneck_free.max(now) + time;
+        self.bottleneck_free
+    }
+
+    fn transmit(&mut self, now: Instant, segment: Arrival, late: u64) {
+        let at = self.serve(now) + Duration::from_millis(self.path.rtt + late);
+        let place = self.in_transit.partition_point(|(before, _)| *before <= at);
+        self.in_transit.insert(place, (at, segment));
     }
 
     fn reorder_flight(&mut self, now: Instant) {
@@ -118,7 +163,7 @@ impl Receiver {
         for group in std::mem::take(&mut self.flight).chunks(order.len()) {
             for n in 0..group.len() {
                 let n = if group.len() == order.len() { order[n] } else { n };
-                self.transmit(now, group[n]);
+                self.transmit(now, group[n], 0);
             }
         }
     }
@@ -143,7 +188,9 @@ impl Receiver {
     }
 
     fn on_arrival(&mut self, segment: Arrival) -> Option<PeerSegment> {
-        let Arrival { start, end, timestamp } = segment;
+        let Arrival { data: Data { start, end, timestamp, responded, .. }, is_marked } = segment;
+        // RFC 3168 §6.1.3.
+        self.echoes_mark = is_marked || (self.echoes_mark && !responded);
         if start <= self.acknowledged {
             self.recent = self.recent.max(timestamp);
         }
@@ -165,11 +212,12 @@ impl Receiver {
             blocks.push((start, end));
         }
         blocks.extend(&self.ranges);
-        blocks.truncate(BLOCKS);
+        blocks.truncate(if self.sack { BLOCKS } else { 0 });
         self.acknowledged = self.next;
         self.clock += 1;
         let timestamps = PeerTimestamps::Exact { value: self.clock, echo: self.recent };
-        Some(ack(self.next).sack(&blocks).timestamps(timestamps))
+        let answer = ack(self.next).sack(&blocks).timestamps(timestamps);
+        Some(if self.echoes_mark { answer.ece() } else { answer })
     }
 
     fn add(&mut self, start: u32, end: u32) {

@@ -1,4 +1,4 @@
-//! What one arm did: a line for each step, each segment sent, and each change of the window.
+//! The record of one arm: a line for each step, each segment sent, and each change of the window.
 
 use driftway_base::{Instant, SeqRange};
 use driftway_wire::{Packet, TcpFlags, TcpSegment};
@@ -22,13 +22,13 @@ pub struct Line {
     /// Time since the start of the script (ms).
     pub at: f64,
     pub kind: Kind,
-    /// What is compared.
+    /// The part that is compared.
     pub text: String,
-    /// What only helps a reader.
+    /// Further values for a reader.
     pub note: String,
 }
 
-/// What one arm did.
+/// The record of one arm.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     pub lines: Vec<Line>,

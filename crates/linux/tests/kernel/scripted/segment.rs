@@ -123,7 +123,7 @@ impl PeerSegment {
     pub fn timestamps(self, timestamps: PeerTimestamps) -> Self {
         Self { timestamps, ..self }
     }
-    /// What is acknowledged arrived by its first transmission.
+    /// Acknowledges data that arrived by its first transmission.
     pub fn of_first(self) -> Self {
         self.timestamps(PeerTimestamps::OfFirstTransmission)
     }

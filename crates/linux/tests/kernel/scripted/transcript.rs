@@ -38,7 +38,7 @@ impl Transcript {
         Self::parse(&fs::read_to_string(path(script)).ok()?)
     }
 
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let mut text = format!("{HEAD}{}\n", self.kernel);
         for Line { at, kind, text: what, .. } in &self.record.lines {
             let kind = match kind {
@@ -51,7 +51,8 @@ impl Transcript {
         text
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    /// Reads the text of a transcript; `None` if it is none.
+    pub fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let kernel = lines.next()?.strip_prefix(HEAD)?.to_owned();
         let mut record = Record::default();

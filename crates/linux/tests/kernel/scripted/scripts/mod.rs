@@ -6,6 +6,7 @@ mod f_rto;
 mod growth;
 mod icmp;
 mod opening;
+mod paths;
 mod receiving;
 mod recovery;
 mod reordering;
@@ -28,6 +29,7 @@ pub fn all() -> Vec<Script> {
         ecn::scripts(),
         windows::scripts(),
         growth::scripts(),
+        paths::scripts(),
         receiving::scripts(),
         timestamps::scripts(),
         icmp::scripts(),

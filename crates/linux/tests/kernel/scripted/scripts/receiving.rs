@@ -1,4 +1,4 @@
-//! What a receiver sends: acknowledgments delayed (RFC 5681 §4.2) or at once, SACK, D-SACK.
+//! The receiver: acknowledgments delayed (RFC 5681 §4.2) or at once, SACK, D-SACK.
 
 use crate::scripted::script::Script;
 use crate::scripted::segment::data;

@@ -14,7 +14,8 @@ use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket, sockopt,
 };
 
-const PORT: u16 = 7000;
+/// Port of the first transfer over a path.
+pub const FIRST_PORT: u16 = 7000;
 /// Interval at which blocking calls return to check the deadline.
 const DEADLINE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Bytes written or read at once.
@@ -42,8 +43,12 @@ pub struct Transfer<'a> {
     pub bytes: u64,
     /// Largest window that the receiver advertises (bytes).
     pub window: u32,
+    /// Port of the receiver.
+    pub port: u16,
     /// Time at which the transfer is aborted; nothing that arrives later counts.
     pub deadline: Instant,
+    /// Aborts the transfer as soon as it is set.
+    pub stop: &'a AtomicBool,
 }
 
 /// Result of a transfer.
@@ -69,7 +74,7 @@ impl Transfer<'_> {
         clock: RealClock,
     ) -> io::Result<TransferResult> {
         let listen = || -> io::Result<TcpListener> {
-            let listener = TcpListener::bind((far, PORT))?;
+            let listener = TcpListener::bind((far, self.port))?;
             setsockopt(&listener, WindowClamp, &self.window)?;
             listener.set_nonblocking(true)?;
             Ok(listener)
@@ -93,12 +98,14 @@ impl Transfer<'_> {
     }
 
     fn is_over(&self, clock: RealClock, done: &AtomicBool) -> bool {
-        done.load(Ordering::Relaxed) || clock.now() >= self.deadline
+        done.load(Ordering::Relaxed)
+            || self.stop.load(Ordering::Relaxed)
+            || clock.now() >= self.deadline
     }
 
     fn send(&self, far: Ipv4Addr, clock: RealClock, done: &AtomicBool) -> io::Result<()> {
         let socket = socket_with(self.congestion_control)?;
-        connect(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(far, PORT)))?;
+        connect(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(far, self.port)))?;
         let mut stream = TcpStream::from(socket);
         stream.set_write_timeout(Some(DEADLINE_POLL_INTERVAL))?;
         stream.set_read_timeout(Some(DEADLINE_POLL_INTERVAL))?;
