@@ -3,7 +3,7 @@
 
 use super::compare::Aspect::{self, Segments, Time, Window};
 
-/// Where a difference is seen: the script, what differs, and the time of the step after which it
+/// The place of a difference: the script, what differs, and the time of the step after which it
 /// begins (ms).
 type Seen = (&'static str, Aspect, u64);
 
