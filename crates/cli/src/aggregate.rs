@@ -156,13 +156,9 @@ mod test {
             seed,
             duration_s: 10.0,
             events: 1,
-            fingerprint: String::new(),
             flows,
-            links: Vec::new(),
-            routing: None,
-            mac: None,
-            gateway: None,
             drops: BTreeMap::new(),
+            ..RunResult::default()
         }
     }
 

@@ -29,6 +29,7 @@ mod gateway;
 mod keys;
 mod link;
 mod load;
+mod measures;
 mod mixed;
 mod network;
 mod node_names;
@@ -63,6 +64,7 @@ pub use adhoc::arp::{ArpOptions, ArpRetryRule};
 pub use adhoc::compat::ns2_deviations;
 pub use adhoc::dsr::{FlowState, RequestTableHighest, RequestTableIds, RequestTableKind};
 pub use adhoc::dsr_cache::{DsrCache, DsrUpdate, PathCacheLimits};
+pub use adhoc::energy::Energy;
 pub use adhoc::mac::{MacKind, MacTimeout};
 pub use adhoc::routing::{RoutingKind, StaticRouting};
 pub use adhoc::{
@@ -83,6 +85,7 @@ pub use file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone};
 pub use flow::{Application, Cbr, Flow, Transport};
 pub use gateway::{Gateway, GatewayLeg};
 pub use link::{Delay, Link, LinkOverride};
+pub use measures::Measures;
 pub use mixed::{Air, Mixed, Route, Wire};
 pub use network::{Network, NetworkKind};
 pub use path::{

@@ -70,6 +70,11 @@ impl Network {
         }
     }
 
+    /// Returns whether nodes may move.
+    pub fn moves(&self) -> bool {
+        self.radio_networks().any(|adhoc| !adhoc.mobility.is_static())
+    }
+
     /// The movement file of each of [`Network::radio_networks`].
     pub(crate) fn movement_files(&self) -> Vec<Option<MovementFile>> {
         let file = |adhoc: &Adhoc| match &adhoc.mobility {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::keys::keys;
-use crate::{Adhoc, Aid, Flow, Gateway, Mobility, Network, Reference, Routing, Time, Transport};
+use crate::{
+    Adhoc, Aid, Flow, Gateway, Measures, Mobility, Network, Reference, Routing, Time, Transport,
+};
 
 keys! {
     /// A scenario file. The results of [`Scenario::parse`] and [`Scenario::load`] are checked, and
@@ -22,6 +24,8 @@ keys! {
         #[serde(rename = "flow", default, skip_serializing_if = "Vec::is_empty")]
         #[schemars(length(min = 1))]
         flows: Vec<Flow>,
+        /// Measures that take time to compute: `[measures]`.
+        measures: Measures => "each key has its default",
         /// Published results to compare with: `[[reference]]`.
         #[serde(rename = "reference")]
         references: Vec<Reference> => "none",

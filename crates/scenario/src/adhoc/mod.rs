@@ -5,6 +5,7 @@ pub(crate) mod arp;
 pub(crate) mod compat;
 pub(crate) mod dsr;
 pub(crate) mod dsr_cache;
+pub(crate) mod energy;
 pub(crate) mod mac;
 pub(crate) mod mobility;
 pub(crate) mod movement;

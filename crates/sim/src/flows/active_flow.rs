@@ -7,6 +7,7 @@ use driftway_wire::Payload;
 use super::delivery_resume::DeliveryResumeDelays;
 use super::disconnected_time::DisconnectedTime;
 use super::first_transmissions::{Arrival, FirstTransmissions};
+use super::hop_counts::HopCounts;
 use super::resume_delays::ResumeDelays;
 use super::rto_stats::RtoStats;
 use crate::results::FlowOutcome;
@@ -48,7 +49,9 @@ pub struct ActiveFlow {
     /// Draws random intervals, if the application has them.
     interval_random: RandomStream,
     /// The first transmissions of what has been sent.
-    first_transmissions: FirstTransmissions,
+    pub first_transmissions: FirstTransmissions,
+    /// The hops of packets with data that have reached the receiver's host.
+    pub hops: HopCounts,
     /// The sender's retransmission timeout.
     pub rto_stats: RtoStats,
     /// The delay until the sender resumes after partitions.
@@ -92,6 +95,7 @@ impl ActiveFlow {
             unreachable_signals: 0,
             interval_random: RandomStream::new(seed, "cbr", stream.into()),
             first_transmissions: FirstTransmissions::default(),
+            hops: HopCounts::default(),
             rto_stats: RtoStats::default(),
             resume_delays: ResumeDelays::default(),
             delivery_resume_delays: DeliveryResumeDelays::default(),
@@ -265,9 +269,10 @@ impl ActiveFlow {
         Ok(())
     }
 
-    /// The mean delay of delivered payloads (s).
-    pub fn mean_delay(&self) -> Option<f64> {
-        self.first_transmissions.mean_delay()
+    /// The number of packets with data that were delivered in both directions.
+    pub fn delivered_packets(&self) -> u64 {
+        let back = self.reverse.as_ref().map_or(0, |back| back.delivered_packets());
+        self.first_transmissions.delays.count + back
     }
 }
 
@@ -451,14 +456,14 @@ mod test {
     #[test]
     fn delay_counts_from_the_first_transmission() {
         let mut flow = transfer();
-        assert_eq!(flow.mean_delay(), None);
+        assert_eq!(flow.first_transmissions.delays.mean(), None);
         flow.on_sent(secs(2), part(0, 500));
         flow.on_sent(secs(3), part(500, 500));
         flow.on_sent(secs(4), part(0, 500));
         flow.on_delivered(secs(5), part(0, 500)).unwrap();
-        assert_eq!(flow.mean_delay(), Some(3.0));
+        assert_eq!(flow.first_transmissions.delays.mean(), Some(3.0));
         flow.on_delivered(secs(8), part(500, 500)).unwrap();
-        assert_eq!(flow.mean_delay(), Some(4.0));
+        assert_eq!(flow.first_transmissions.delays.mean(), Some(4.0));
     }
 
     #[test]
@@ -470,6 +475,6 @@ mod test {
         }
         flow.on_datagram(secs(3), part(0, 100), true).unwrap();
         flow.on_datagram(secs(7), part(200, 100), true).unwrap();
-        assert_eq!(flow.mean_delay(), Some(2.0));
+        assert_eq!(flow.first_transmissions.delays.mean(), Some(2.0));
     }
 }

@@ -177,9 +177,7 @@ impl Hosts {
         self.record_aid(world, at);
         while let Some((packet, transmit)) = self.hosts[at.node].poll_transmit(world.now, at.handle)
         {
-            if at.id.is_sender() {
-                self.record_sent(world, at, &transmit);
-            }
+            self.record_sent(world, at, &transmit);
             let place = match transmit.ahead_of_queue {
                 true => QueuePosition::Front,
                 false => QueuePosition::Tail,

@@ -16,6 +16,7 @@ mod handoff;
 mod link_retry;
 mod losses;
 mod lost_messages;
+mod measures;
 mod mixed;
 mod modern_tcp;
 mod neighbours;
