@@ -9,6 +9,8 @@ use crate::{Aid, Size, Tcp, Time};
 keys! {
     /// A flow, `[[flow]]`.
     pub struct Flow expecting "a table with the keys of a flow" {
+        /// Name, in results and for a study's measures; several flows may have the same.
+        name: Option<String> => "none",
         /// Sending node: its number, or its name in a mixed network.
         #[schemars(with = "crate::schema::NodeReference")]
         from: u32,

@@ -105,6 +105,8 @@ impl Hosts {
         FlowResult {
             source: scenario.from,
             destination: scenario.to,
+            name: scenario.name.clone(),
+            transport: scenario.transport,
             tcp: tcp.map(|tcp| format!("{}+{}", tcp.recovery.name(), tcp.growth.name())),
             aid: scenario.aid.name().map(str::to_owned),
             receiver_aid: receiver_aid.map(str::to_owned),

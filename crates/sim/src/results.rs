@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use driftway_scenario::Scenario;
+use driftway_scenario::{Scenario, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +108,12 @@ pub struct FlowResult {
     pub source: u32,
     /// The receiving node.
     pub destination: u32,
+    /// The flow's name in the scenario; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its transport protocol, `tcp` or `udp`.
+    #[serde(default)]
+    pub transport: Transport,
     /// Its TCP, by the names of loss recovery and window growth; `null` for UDP.
     pub tcp: Option<String>,
     /// Its aid, or `none`.

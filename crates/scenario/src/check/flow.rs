@@ -8,6 +8,8 @@ use crate::problem::{CheckResult, require, require_positive, require_range};
 use crate::{Adhoc, Aid, Application, Flow, Network, Phase, Size, Tcp, Time, Transport};
 
 pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -> CheckResult {
+    let is_named = flow.name.as_ref().is_none_or(|name| !name.trim().is_empty());
+    require(is_named, format!("{key}.name"), || "the name is empty".into())?;
     check_node(format!("{key}.from"), flow.from, network)?;
     check_node(format!("{key}.to"), flow.to, network)?;
     require(flow.from != flow.to, format!("{key}.to"), || {

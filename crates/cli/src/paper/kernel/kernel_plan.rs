@@ -135,7 +135,7 @@ fn requested_figures<'a>(
 
 /// A figure with the first of its measures that a kernel has.
 fn with_kernel_measure(mut figure: Figure) -> Figure {
-    figure.y.retain(|measure| is_kernel_metric(&measure.metric));
+    figure.y.retain(|measure| is_kernel_metric(&measure.name()));
     figure.y.truncate(1);
     let metric = figure.y.first().map(|measure| measure.metric.clone());
     figure.paper.retain(|curve| curve.metric.is_none() || curve.metric == metric);
