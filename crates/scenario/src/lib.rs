@@ -18,6 +18,7 @@
 
 mod adhoc;
 mod aid;
+mod application;
 mod check;
 mod deviation;
 mod error;
@@ -53,6 +54,7 @@ mod schema;
 mod show;
 mod tagged;
 mod tcp;
+mod traffic;
 mod tree;
 mod value_or;
 mod wire_routes;
@@ -72,6 +74,7 @@ pub use adhoc::{
     Mobility, MobilityModel, MovementFile, MovementFormat, Point, Propagation, Radio,
     RouteProbeConfig, Routing, Tdma,
 };
+pub use application::{Application, Cbr, OnOff, Poisson, RequestResponse, Times};
 pub use deviation::{Deviation, DeviationScope};
 pub use driftway_aid::registry::{AidEnd, AidPlace};
 pub use error::Error;
@@ -82,7 +85,7 @@ pub use fault::{
 };
 pub use file::{TomlFile, nearest};
 pub use file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone};
-pub use flow::{Application, Cbr, Flow, Transport};
+pub use flow::{Flow, Transport};
 pub use gateway::{Gateway, GatewayLeg};
 pub use link::{Delay, Link, LinkOverride};
 pub use measures::Measures;
@@ -99,4 +102,5 @@ pub use registered::Registered;
 pub use registry::Registry;
 pub use scenario::Scenario;
 pub use show::flatten;
+pub use traffic::{Traffic, TrafficNodes, TrafficStart};
 pub use wire_routes::WireRoutes;

@@ -7,6 +7,7 @@ use crate::adhoc::compat;
 use crate::adhoc::movement::{self, MovementFileError};
 use crate::error::{Diagnostic, Error};
 use crate::regular_file::{ReadFailure, read_bytes};
+use crate::traffic::FIRST_SEED;
 use crate::tree::{Node, Value};
 use crate::{Registry, Scenario, check, node_names, overrides, preset, reader};
 
@@ -68,7 +69,9 @@ impl Scenario {
                 })?;
             adhoc.movement = Some(Arc::new(movement));
         }
+        scenario.add_traffic_flows();
         scenario.resolve();
+        scenario.draw_traffic(FIRST_SEED);
         check::check(&scenario).map_err(|problem| placed(problem.locate(&tree)))?;
         scenario.expand_copies();
         Ok(scenario)

@@ -70,6 +70,14 @@ impl Network {
         }
     }
 
+    /// The number of nodes that can be ends of flows, from 0: of a path those of the chain.
+    pub(crate) fn end_nodes(&self) -> u32 {
+        match self {
+            Self::Path(path) => path.hops.saturating_add(1),
+            Self::Adhoc(_) | Self::Mixed(_) => self.nodes(),
+        }
+    }
+
     /// Returns whether nodes may move.
     pub fn moves(&self) -> bool {
         self.radio_networks().any(|adhoc| !adhoc.mobility.is_static())

@@ -97,7 +97,7 @@ impl<'a> Simulation<'a> {
         seed: u64,
         watch: impl Into<Observers<'a>>,
     ) -> Result<Self, RunError> {
-        let scenario = scenario.into();
+        let scenario = scenario.into().at_seed(seed);
         let Time(duration) = scenario.duration;
         let net = Network::build(&scenario, seed, FaultInjection::network_seed(seed))
             .map_err(|error| RunError::Setup(error.to_string()))?;

@@ -9,5 +9,6 @@ mod hop_counts;
 mod packet_delays;
 mod resume_delays;
 mod rto_stats;
+mod write_times;
 
 pub use active_flow::ActiveFlow;

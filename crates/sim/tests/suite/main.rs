@@ -31,4 +31,5 @@ mod sorted_queues;
 mod split;
 mod split_random;
 mod theory;
+mod traffic;
 mod unreachable_at;

@@ -299,7 +299,8 @@ impl PlanBuilder<'_> {
 /// Checks that a kernel's transfer can stand for the flows; the error is a key and the reason.
 fn check_kernel_support(scenario: &Scenario) -> Result<(), (&'static str, &'static str)> {
     for flow in &scenario.flows {
-        if matches!(flow.application, Application::Cbr(_)) || flow.tcp.is_none() {
+        let is_bulk = matches!(flow.application, Application::Transfer(_) | Application::Ftp);
+        if !is_bulk || flow.tcp.is_none() {
             return Err(("application", "is neither a transfer nor \"ftp\" over TCP"));
         }
         if flow.back.is_some() {
