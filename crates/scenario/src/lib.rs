@@ -19,6 +19,7 @@
 mod adhoc;
 mod aid;
 mod application;
+mod at_seed;
 mod check;
 mod deviation;
 mod error;

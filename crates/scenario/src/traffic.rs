@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
 
 use driftway_base::RandomStream;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Error, MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::de::{MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::keys::keys;
-use crate::{Aid, Application, Flow, Scenario, Tcp, Time, Transport};
+use crate::{Aid, Application, Flow, Tcp, Time, Transport};
 
 keys! {
     /// Flows between pairs of nodes that are drawn by the seed of a run, `[[traffic]]`: each seed has
@@ -73,46 +72,6 @@ impl Default for TrafficStart {
 /// The maximum number of pairs.
 pub(crate) const MAX_PAIRS: u32 = 60_000;
 
-impl Scenario {
-    /// The scenario of the run with this seed: the pairs of its traffic are those that the seed draws.
-    #[must_use]
-    pub fn at_seed(self: Arc<Self>, seed: u64) -> Arc<Self> {
-        if self.traffic.is_empty() {
-            return self;
-        }
-        let mut drawn = Self::clone(&self);
-        drawn.draw_traffic(seed);
-        Arc::new(drawn)
-    }
-
-    /// Adds the flows of the traffic, which the file does not list, to a scenario that was not loaded
-    /// from a file but deserialized. Their pairs are those of seed 1.
-    pub fn restore_traffic(&mut self) {
-        self.add_traffic_flows();
-        self.resolve();
-        self.draw_traffic(FIRST_SEED);
-    }
-
-    /// Adds the flows of the traffic, with ends that are to be drawn.
-    pub(crate) fn add_traffic_flows(&mut self) {
-        for (number, traffic) in self.traffic.iter().enumerate() {
-            self.flows.extend(traffic.flows(number));
-        }
-    }
-
-    /// Draws the ends and the starts of the flows of the traffic.
-    pub(crate) fn draw_traffic(&mut self, seed: u64) {
-        let nodes = self.network.end_nodes();
-        for (number, traffic) in self.traffic.iter().enumerate() {
-            let flows = self.flows.iter_mut().filter(|flow| flow.traffic == Some(number));
-            let drawn = traffic.draw(number, nodes, seed).unwrap_or_default();
-            for (flow, DrawnFlow { from, to, start }) in flows.zip(drawn) {
-                (flow.from, flow.to, flow.start) = (from, to, start);
-            }
-        }
-    }
-}
-
 /// The seed whose pairs a scenario has when it is loaded.
 pub(crate) const FIRST_SEED: u64 = 1;
 
@@ -126,7 +85,7 @@ pub(crate) struct DrawnFlow {
 
 impl Traffic {
     /// The flows with all keys but those that are drawn.
-    fn flows(&self, number: usize) -> impl Iterator<Item = Flow> {
+    pub(crate) fn flows(&self, number: usize) -> impl Iterator<Item = Flow> {
         let flow = Flow {
             name: self.name.clone(),
             from: 0,
@@ -221,7 +180,7 @@ impl<'de> Deserialize<'de> for TrafficNodes {
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(NODES)
             }
-            fn visit_str<E: Error>(self, text: &str) -> Result<TrafficNodes, E> {
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<TrafficNodes, E> {
                 match text {
                     "any" => Ok(TrafficNodes::Any),
                     _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
@@ -272,7 +231,7 @@ impl<'de> Deserialize<'de> for TrafficStart {
                     "a time with its unit, such as \"10 s\", or { uniform = [\"0 s\", \"10 s\"] }",
                 )
             }
-            fn visit_str<E: Error>(self, text: &str) -> Result<TrafficStart, E> {
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<TrafficStart, E> {
                 text.parse().map(TrafficStart::Fixed).map_err(E::custom)
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TrafficStart, A::Error> {

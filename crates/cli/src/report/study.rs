@@ -18,6 +18,7 @@ use crate::paper::{Output, run_study};
 pub struct StudyHeader {
     study: Option<String>,
     seeds: Vec<u64>,
+    recorded: String,
     figures: Vec<FigureHeader>,
 }
 
@@ -63,13 +64,13 @@ impl StudyHeader {
         let has_fewer = |of: &FigureHeader, points: usize| {
             of.arms.values().any(|results| results.len() < points)
         };
-        let quick = plan.figures.iter().any(|planned| {
+        let is_short = plan.figures.iter().any(|planned| {
             run(&planned.figure.id).is_some_and(|of| has_fewer(of, planned.points.len()))
         });
         SelectionArgs {
             figures: if all { Vec::new() } else { figures },
             runs: Some(self.seeds.len() as u64).filter(|runs| *runs > 0),
-            quick,
+            quick: is_short || self.recorded == "quick",
         }
     }
 }

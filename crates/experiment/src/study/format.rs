@@ -370,7 +370,7 @@ pub struct Measure {
     /// The flows. Default: the first flow.
     #[serde(default)]
     pub of: FlowSelector,
-    /// What it is divided by in each run, `"sent_packets"` or
+    /// Divisor in each run, `"sent_packets"` or
     /// `{ metric = "throughput_bps", of = { transport = "tcp" } }`: the measure is then a ratio, and
     /// its name elsewhere is `delivered_packets/sent_packets`. A run without this value, or in which it
     /// is 0, has no ratio.

@@ -61,7 +61,8 @@ pub type Point = (Distance, Distance);
 /// A movement file, `{ file = "rwp50.mov" }`.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MovementFile {
-    /// File name, relative to the directory of the scenario file.
+    /// File name, relative to the directory of the scenario file. With `{seed}` in the name, as in
+    /// `"rwp-{seed}.mov"`, each run has the file of its seed; all have the same number of nodes.
     pub file: String,
     /// Format of the file: `"ns-2"` or `"bonnmotion"`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -47,7 +47,7 @@ fn ends(scenario: &Scenario) -> Vec<(u32, u32, Time)> {
 #[test]
 fn each_seed_has_its_own_pairs() {
     let scenario = Arc::new(parse(TRAFFIC, &[]).unwrap());
-    let at = |seed| Arc::clone(&scenario).at_seed(seed);
+    let at = |seed| Arc::clone(&scenario).at_seed(seed).unwrap();
     assert_eq!(scenario.flows.len(), 14);
     assert_eq!(ends(&at(1)), ends(&scenario));
     assert_ne!(ends(&at(2)), ends(&scenario));
@@ -188,4 +188,45 @@ fn applications_are_read() {
     let error =
         parse(TRAFFIC, &[("flow.0.application", web), ("flow.0.transport", "udp")]).unwrap_err();
     assert!(error.contains("this application needs TCP"), "{error}");
+}
+
+/// Each seed has the movement of its own file.
+#[test]
+fn movement_files_go_by_seed() {
+    let dir = std::env::temp_dir().join(format!("driftway-{}-seeds", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let movement = |seed: u64, nodes: u32| {
+        let place =
+            |node| format!("$node_({node}) set X_ {seed}.0\n$node_({node}) set Y_ {node}.0\n");
+        let text: String = (0..nodes).map(place).collect();
+        std::fs::write(dir.join(format!("rwp-{seed}.mov")), text).unwrap();
+    };
+    let text = "name = 'm'\nduration = '9 s'\n[network]\nkind = 'adhoc'\narea = ['100 m', '100 m']\n\
+                mobility = { file = 'rwp-{seed}.mov' }\nrouting = { protocol = 'aodv' }\n\
+                [[flow]]\nfrom = 0\nto = 1\napplication = 'ftp'\n";
+    let path = dir.join("m.toml");
+    std::fs::write(&path, text).unwrap();
+    let load = || Scenario::load(&path, &[]).map_err(|error| error.to_string());
+    assert!(load().unwrap_err().contains("there is no file `rwp-{seed}.mov` for any seed"));
+    for (seed, nodes) in [(7, 2), (8, 2), (10, 3), (11, 2)] {
+        movement(seed, nodes);
+    }
+    std::fs::write(dir.join("rwp-+9.mov"), "").unwrap();
+    movement(101, 2);
+    let scenario = Arc::new(load().unwrap());
+    let first_x = |scenario: &Scenario| {
+        let adhoc = scenario.network.radio_networks().next().unwrap();
+        adhoc.movement.as_ref().unwrap().bounds().low.0
+    };
+    assert_eq!(first_x(&scenario), 7.0, "that of the lowest seed");
+    let at = |seed| Arc::clone(&scenario).at_seed(seed).map_err(|error| error.to_string());
+    assert_eq!(first_x(&at(8).unwrap()), 8.0);
+    assert_eq!(first_x(&at(8).unwrap().at_seed(7).unwrap()), 7.0);
+    let missing = at(9).unwrap_err();
+    assert!(missing.starts_with("seed 9: ") && missing.contains("rwp-9.mov"), "{missing}");
+    let other = at(10).unwrap_err();
+    assert!(other.contains("rwp-10.mov: 2 nodes, but `mobility` has 3"), "{other}");
+    // Outside the area.
+    assert!(at(101).unwrap_err().contains("rwp-101.mov: a node at (101 m, 0 m) is outside"));
+    std::fs::remove_dir_all(&dir).unwrap();
 }

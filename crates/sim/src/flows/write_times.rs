@@ -1,4 +1,4 @@
-//! When and how much an application writes.
+//! Times and sizes of an application's writes.
 
 use driftway_base::{Duration, Instant, RandomStream};
 use driftway_scenario::{Application, Cbr, OnOff, Poisson, Size, Time};
@@ -18,7 +18,7 @@ pub struct Writer {
     random: RandomStream,
 }
 
-/// What an application does at its time.
+/// An application's action at its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
     /// The bytes that it writes.
