@@ -187,7 +187,7 @@ pub fn metric_label(name: &str) -> String {
         "mac.normalised_load" => "normalised MAC load".into(),
         "mac.airtime_ratio" => "airtime over time".into(),
         "jain_index" => "Jain's index".into(),
-        "energy_j" => "energy".into(),
+        "energy_j" => "energy (J)".into(),
         "disconnected_s" => "time disconnected".into(),
         "falsely_disconnected_s" => "time falsely disconnected".into(),
         "routing.vain_link_retries" => "link retries out of range".into(),
