@@ -76,7 +76,7 @@ impl FlowRun<'_> {
         let bytes = match flow.application {
             Application::Transfer(Size(bytes)) => bytes,
             Application::Ftp => u64::MAX,
-            Application::Cbr(_) => return Err(io::Error::other("the flow is no bulk transfer")),
+            _ => return Err(io::Error::other("the flow is no bulk transfer")),
         };
         let Some(tcp) = &flow.tcp else {
             return Err(io::Error::other("the flow does not use TCP"));
