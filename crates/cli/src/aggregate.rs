@@ -109,8 +109,8 @@ fn segment_bytes(flow: &Flow) -> f64 {
     let most = flow.tcp.as_ref().map_or(u64::MAX, |tcp| tcp.mss.0);
     let offered = match flow.application {
         Application::Transfer(size) => size.0,
-        Application::Cbr(cbr) => cbr.size.0,
-        Application::Ftp => most,
+        Application::RequestResponse(of) => of.request.0,
+        ref other => other.packet_size().map_or(most, |size| size.0),
     };
     offered.min(most) as f64
 }
@@ -156,13 +156,9 @@ mod test {
             seed,
             duration_s: 10.0,
             events: 1,
-            fingerprint: String::new(),
             flows,
-            links: Vec::new(),
-            routing: None,
-            mac: None,
-            gateway: None,
             drops: BTreeMap::new(),
+            ..RunResult::default()
         }
     }
 

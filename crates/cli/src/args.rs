@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use driftway_experiment::sweep::Vary;
+use driftway_experiment::vary::Vary;
 use driftway_scenario::{Size, Time};
 
 use crate::help::help;
@@ -203,11 +203,11 @@ pub struct SweepArgs {
     /// A study, or a scenario together with --vary
     #[arg(value_name = "STUDY.toml | SCENARIO.toml")]
     pub file: PathBuf,
-    /// A key of the scenario and its values; repeatable
+    /// A key of the scenario and its values; repeatable; KEY,KEY=a:b,c:d varies keys together
     #[arg(long, value_name = "KEY=a,b,c", value_parser = Vary::from_str)]
     pub vary: Vec<Vary>,
     /// Set a key in every run; repeatable
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment, requires = "vary")]
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
     /// A metric to report; repeatable
     #[arg(long, value_name = "NAME", requires = "vary")]

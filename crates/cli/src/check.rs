@@ -111,10 +111,11 @@ fn summary(scenario: &Scenario) -> String {
         let split = scenario.network.is_split(flow).then_some(", split at the gateway");
         let split = split.unwrap_or_default();
         text += &format!(
-            "\n  {} → {} from {}: {description}, {over}, {aid}{split}",
+            "\n  {} → {} from {}{}: {description}, {over}, {aid}{split}",
             scenario.node_name(flow.from),
             scenario.node_name(flow.to),
-            flow.start
+            flow.start,
+            if flow.traffic.is_some() { " with seed 1" } else { "" }
         );
     }
     if scenario.flows.len() > MAX_FLOWS_LISTED {
@@ -141,5 +142,12 @@ fn application(application: Application) -> String {
         Application::Transfer(size) => format!("transfer of {size}"),
         Application::Ftp => "ftp".to_owned(),
         Application::Cbr(cbr) => format!("{} every {}", cbr.size, cbr.every),
+        Application::Poisson(of) => format!("{} every {} on average", of.size, of.every),
+        Application::OnOff(of) => {
+            format!("bursts of {}, {} apart, with {} every {}", of.on, of.off, of.size, of.every)
+        }
+        Application::RequestResponse(of) => {
+            format!("requests of {}, responses of {}", of.request, of.response)
+        }
     }
 }

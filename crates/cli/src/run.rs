@@ -33,6 +33,14 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             args.seed
         )));
     }
+    if scenario.has_seeded_movement() {
+        let shared = std::sync::Arc::new(scenario.clone());
+        for seed in args.seed..args.seed + runs {
+            std::sync::Arc::clone(&shared)
+                .at_seed(seed)
+                .map_err(driftway_experiment::Error::from)?;
+        }
+    }
     let mut records = Records::open(args, &scenario)?;
     let (document, traces) = with_output(args.out.as_deref(), |destination| {
         simulate_and_write(args, &scenario, &mut records, destination)

@@ -6,7 +6,7 @@ use driftway_experiment::Error;
 use driftway_experiment::study::plan::plan;
 use driftway_experiment::study::select::SelectionArgs;
 use driftway_experiment::study::source::Source;
-use driftway_experiment::sweep::{Sweep, build_study};
+use driftway_experiment::sweep::{Sweep, build_study, study_with_settings};
 use driftway_scenario::TomlFile;
 
 use crate::args::SweepArgs;
@@ -24,7 +24,10 @@ pub fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let runs = args.runs.map(NonZeroU64::get);
     let source = if args.vary.is_empty() {
         check_is_study(args)?;
-        Source::from_file(&args.file)?
+        match args.set.is_empty() {
+            true => Source::from_file(&args.file)?,
+            false => study_with_settings(&args.file, &args.set)?,
+        }
     } else {
         let sweep_args = Sweep {
             vary: args.vary.clone(),

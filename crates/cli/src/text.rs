@@ -105,7 +105,7 @@ pub fn chosen_value(chosen: f64) -> String {
 fn number(number: f64) -> String {
     let size = number.abs();
     if (number - number.round()).abs() <= 1e-9 * size {
-        format!("{number:.0}")
+        without_minus_of_zero(format!("{number:.0}"))
     } else if size < 1e-3 {
         // Scientific notation, as usual for error rates: the shortest exact form if it is short.
         let short = format!("{number:e}");
@@ -133,7 +133,15 @@ pub fn mean_in(scale: Scale, estimate: &Estimate) -> String {
         return format!("{} ± 0", number(mean));
     }
     let places = decimals(half).min(decimals(mean.abs() / 100.0));
-    format!("{mean:.places$} ± {half:.places$}")
+    format!("{} ± {half:.places$}", without_minus_of_zero(format!("{mean:.places$}")))
+}
+
+/// A formatted number, without a sign if all its digits are zero.
+fn without_minus_of_zero(number: String) -> String {
+    match number.strip_prefix('-') {
+        Some(digits) if digits.chars().all(|c| matches!(c, '0' | '.')) => digits.to_owned(),
+        _ => number,
+    }
 }
 
 fn with_unit(number: String, unit: &str) -> String {
@@ -312,6 +320,15 @@ mod test {
     fn estimate(mean: f64, half: f64) -> Estimate {
         let ci90 = Some([mean - half, mean + half]);
         Estimate { mean, ci90, ci95: None, n: 10 }
+    }
+
+    #[test]
+    fn zero_has_no_sign() {
+        assert_eq!(number(-0.0), "0");
+        let small = Estimate { mean: -0.001, ci90: Some([-0.301, 0.299]), ci95: None, n: 5 };
+        assert_eq!(mean_in(Scale::ONE, &small), "0.00 ± 0.30");
+        let more = Estimate { mean: -0.01, ci90: Some([-0.31, 0.29]), ..small };
+        assert_eq!(mean_in(Scale::ONE, &more), "-0.01 ± 0.30");
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub mod summary;
 pub mod sweep;
 pub mod units;
 pub mod validation;
+pub mod vary;
 pub mod words;
 
 pub use error::Error;

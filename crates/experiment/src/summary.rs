@@ -110,13 +110,9 @@ mod test {
             seed,
             duration_s: 1.0,
             events: 1,
-            fingerprint: String::new(),
             flows: vec![FlowResult { completion_s, ..FlowResult::default() }],
-            links: Vec::new(),
-            routing: None,
-            mac: None,
-            gateway: None,
             drops: (errors > 0).then(|| ("link-error".to_owned(), errors)).into_iter().collect(),
+            ..RunResult::default()
         }
     }
 

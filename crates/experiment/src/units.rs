@@ -17,8 +17,11 @@ pub fn number(text: &str) -> Option<(f64, Unit)> {
     quantity(text).or_else(|| Some((text.parse().ok()?, Unit::One)))
 }
 
-/// The unit of a metric.
+/// The unit of a metric; a ratio of two metrics has none.
 pub fn metric_unit(metric: &str) -> Unit {
+    if metric.contains('/') {
+        return Unit::One;
+    }
     let has_end = |end: &str| metric == &end[1..] || metric.ends_with(end);
     SUFFIXES.iter().find(|(_, end)| has_end(end)).map_or(Unit::One, |(unit, _)| *unit)
 }
@@ -44,6 +47,7 @@ mod test {
             ("throughput_bps", Unit::BitPerSecond, "throughput"),
             ("bytes", Unit::Byte, "bytes"),
             ("drops", Unit::One, "drops"),
+            ("delivered_packets/duration_s", Unit::One, "delivered_packets/duration"),
             ("", Unit::One, ""),
         ] {
             assert_eq!((metric_unit(name), without_suffix(name)), (unit, bare));

@@ -47,6 +47,8 @@ pub use digest::Digest;
 pub use event::{Event, FailedSend, FaultPlace, Recording};
 pub use frame_body::FrameBody;
 pub use interface::{Interface, LinkEnd};
-pub use network::{CROSS_TRAFFIC_STREAM, DISCARD_PORT, Network, OPAQUE_STREAM, TimerId};
+pub use network::{
+    CROSS_TRAFFIC_STREAM, DISCARD_PORT, Network, NodeEnergy, OPAQUE_STREAM, TimerId,
+};
 pub use output::Output;
 pub use wakeups::{Timer, WakeUp, WakeUps};

@@ -47,7 +47,12 @@ impl Load {
         self.neighbours.retain(|hearer| hearer.distance_squared < 240.0 * 240.0);
         let some = self.random.uniform_below(self.neighbours.len() as u64) as usize;
         let to = self.neighbours.get(some).map(|hearer| hearer.station);
-        let packet = OutgoingPacket { id: PacketId::new(station.number()), to, bytes: 1500 };
+        let packet = OutgoingPacket {
+            id: PacketId::new(station.number()),
+            to,
+            bytes: 1500,
+            is_control: false,
+        };
         self.dcf.send(self.now, station, packet);
     }
 

@@ -11,6 +11,8 @@ pub struct OutgoingPacket {
     pub to: Option<StationId>,
     /// Size without the link layer's overhead (bytes).
     pub bytes: u32,
+    /// True for a message of routing or ARP; its frames are counted.
+    pub is_control: bool,
 }
 
 /// A report of the MAC, with the instant to which it applies. That instant may lie up to a

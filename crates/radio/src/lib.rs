@@ -32,6 +32,7 @@ mod normal;
 mod parameter_error;
 mod positions;
 mod propagation;
+mod radio_time;
 mod tdma;
 
 pub use dcf::{Dcf, DcfConfig};
@@ -42,4 +43,5 @@ pub use neighbour_signals::NeighbourSignals;
 pub use parameter_error::ParameterError;
 pub use positions::{Positions, StationInRange};
 pub use propagation::{Propagation, PropagationModel, RadioConfig, Threshold};
+pub use radio_time::{RadioPower, RadioTime};
 pub use tdma::{Tdma, TdmaConfig};

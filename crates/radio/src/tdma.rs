@@ -5,7 +5,10 @@ use typed_index_collections::TiVec;
 
 use crate::dcf::{Counters, FrameKind, FrameRecord, ReceptionOutcome};
 use crate::dcf::{Event, EventKind, EventQueue, FrameRecorder, TransmissionId};
-use crate::{FailReason, MacReport, OutgoingPacket, Positions, Propagation, StationInRange};
+use crate::radio_time::RadioTimes;
+use crate::{
+    FailReason, MacReport, OutgoingPacket, Positions, Propagation, RadioTime, StationInRange,
+};
 
 /// Configuration of the TDMA schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,6 +86,8 @@ pub struct Tdma {
     receivers: Vec<(StationId, u64)>,
     transmission: Transmission,
     recorder: FrameRecorder,
+    /// Times of the radios; `None`: they are not counted.
+    radio_times: Option<RadioTimes>,
     now: u64,
 }
 
@@ -159,6 +164,7 @@ impl Tdma {
                 record_number: 0,
             },
             recorder: FrameRecorder::default(),
+            radio_times: None,
             now: 0,
             config,
             positions,
@@ -250,8 +256,12 @@ impl Tdma {
         }
         let sequence = sender.sequence;
         let at = Instant::from_nanos(now);
-        let furthest = self.find_receivers(at, from, first_frame_at);
+        sender.counters.control_data += u64::from(packet.is_control);
         self.transmission.end = now + airtime.as_nanos();
+        let furthest = self.find_receivers(at, from, first_frame_at);
+        if let Some(times) = &mut self.radio_times {
+            times.on_transmit(from, now, self.transmission.end);
+        }
         self.transmission.record_number = 0;
         (self.transmission.from, self.transmission.to) = (Some(from), packet.to);
         self.transmission.is_cut = false;
@@ -287,6 +297,13 @@ impl Tdma {
             let square = receiver.distance_squared;
             let moved = moved + self.positions.distance_moved(receiver.station, at);
             let power = self.propagation.power_after_moving(from, receiver.station, square, moved);
+            if power >= self.propagation.sense_power()
+                && let Some(times) = &mut self.radio_times
+            {
+                let delay = self.propagation.delay(square).as_nanos();
+                let until = self.transmission.end + delay;
+                times.on_signal(receiver.station, at.as_nanos() + delay, until);
+            }
             let hearer = &self.stations[receiver.station];
             let is_there = hearer.is_enabled && hearer.enabled_since <= first_frame_at;
             if power >= self.propagation.receive_power() && is_there {
@@ -393,6 +410,12 @@ impl Tdma {
             return;
         }
         state.is_enabled = enabled;
+        if let Some(times) = &mut self.radio_times {
+            match enabled {
+                true => times.on_on(station, self.now),
+                false => times.on_off(station, self.now),
+            }
+        }
         if enabled {
             state.enabled_since = self.now;
             return;
@@ -405,6 +428,16 @@ impl Tdma {
             self.transmission.is_cut |= self.transmission.from == Some(station);
             self.receivers.retain(|(receiver, _)| *receiver != station);
         }
+    }
+
+    /// Counts the time that radios spend in each state, as [`crate::Dcf::count_radio_times`] does.
+    pub fn count_radio_times(&mut self) {
+        self.radio_times = Some(RadioTimes::new(self.stations.len()));
+    }
+
+    /// Returns the times of a station's radio up to `now`, if they are counted.
+    pub fn radio_time(&self, station: StationId, now: Instant) -> Option<RadioTime> {
+        self.radio_times.as_ref().map(|times| times.time(station, now))
     }
 
     /// Returns whether a station is enabled.

@@ -28,7 +28,7 @@ fn packet(random: &mut RandomStream, station: StationId) -> OutgoingPacket {
         (station.number() + 1 + random.uniform_below(u64::from(STATIONS - 1)) as u32) % STATIONS;
     let bytes = random.uniform_below(1500) as u32;
     let to = (random.uniform_below(10) > 0).then_some(StationId::new(other));
-    OutgoingPacket { id: PacketId::new(station.number()), to, bytes }
+    OutgoingPacket { id: PacketId::new(station.number()), to, bytes, is_control: false }
 }
 
 macro_rules! steady {

@@ -20,7 +20,7 @@ fn tdma(config: TdmaConfig, places: &[(f64, f64)]) -> Tdma {
 }
 
 fn packet(id: u32, to: impl Into<Option<StationId>>, bytes: u32) -> OutgoingPacket {
-    OutgoingPacket { id: PacketId::new(id), to: to.into(), bytes }
+    OutgoingPacket { id: PacketId::new(id), to: to.into(), bytes, is_control: false }
 }
 
 fn run(tdma: &mut Tdma) -> (Vec<MacReport>, Vec<FrameRecord>) {

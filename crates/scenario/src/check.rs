@@ -3,6 +3,7 @@
 
 mod adhoc;
 mod airs;
+mod application;
 mod components;
 mod fault;
 mod flow;
@@ -12,6 +13,7 @@ mod mixed;
 mod numbers;
 mod path;
 mod reference;
+mod traffic;
 
 use crate::problem::{CheckResult, require, require_positive, require_range};
 use crate::{Network, Scenario};
@@ -32,6 +34,9 @@ pub(crate) fn check(scenario: &Scenario) -> CheckResult {
     for (i, fault) in network.faults().iter().enumerate() {
         fault::check(&format!("network.fault.{i}"), fault, network, scenario.duration)?;
     }
+    for (i, traffic) in scenario.traffic.iter().enumerate() {
+        traffic::check(i, traffic, network, scenario.duration)?;
+    }
     require(!scenario.flows.is_empty(), "flow", || {
         "no flow, so there is nothing to measure\nadd a [[flow]] with from, to and application"
             .into()
@@ -44,7 +49,11 @@ pub(crate) fn check(scenario: &Scenario) -> CheckResult {
     }
     require_range("flow".into(), "the number of flows", count, 1, MAX_FLOWS)?;
     for (i, flow) in scenario.flows.iter().enumerate() {
-        flow::check(&format!("flow.{i}"), flow, network, scenario.duration)?;
+        let key = match flow.traffic {
+            Some(traffic) => format!("traffic.{traffic}"),
+            None => format!("flow.{i}"),
+        };
+        flow::check(&key, flow, network, scenario.duration)?;
     }
     if let Network::Mixed(mixed) = network {
         mixed::check_flows(mixed, &scenario.flows, network)?;

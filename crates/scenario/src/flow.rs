@@ -1,14 +1,15 @@
 //! The tables `[[flow]]`: traffic flows and their transports.
 
-use driftway_base::Duration;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::keys::keys;
-use crate::{Aid, Size, Tcp, Time};
+use crate::{Aid, Application, Tcp, Time};
 
 keys! {
     /// A flow, `[[flow]]`.
     pub struct Flow expecting "a table with the keys of a flow" {
+        /// Name, in results and for a study's measures; several flows may have the same.
+        name: Option<String> => "none",
         /// Sending node: its number, or its name in a mixed network.
         #[schemars(with = "crate::schema::NodeReference")]
         from: u32,
@@ -22,8 +23,9 @@ keys! {
         copies: u32,
         /// Start time of the application.
         start: Time = default,
-        /// Application: `{ transfer = "1 MB" }`, `"ftp"` or
-        /// `{ cbr = { every = "0.25 s", size = "512 B" } }`.
+        /// Application: `{ transfer = "1 MB" }`, `"ftp"`,
+        /// `{ cbr = { every = "0.25 s", size = "512 B" } }`, `{ poisson = { … } }`,
+        /// `{ on-off = { … } }` or `{ request-response = { … } }`.
         application: Application,
         /// Application of the receiving node on the same TCP connection, which starts when the
         /// connection is established there: a transfer or `"ftp"`. Both ends then send data, with
@@ -54,7 +56,20 @@ keys! {
         /// to `flow.unreachable_at`, run again), because a notification changes nothing before it.
         /// Senders with a radio, TCP and simulation only.
         unreachable_until: Option<Time> => "none",
+        /// Index of the `[[traffic]]` that it is of; `None`: it is a flow of the file.
+        #[serde(skip)]
+        traffic: Option<usize>,
     }
+}
+
+/// Writes the flows that the file lists, but not those of `[[traffic]]`.
+pub(crate) fn serialize_listed<S: Serializer>(flows: &[Flow], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(flows.iter().filter(|flow| flow.traffic.is_none()))
+}
+
+/// Returns whether the file lists no flow.
+pub(crate) fn are_none_listed(flows: &[Flow]) -> bool {
+    flows.iter().all(|flow| flow.traffic.is_some())
 }
 
 fn one() -> u32 {
@@ -63,45 +78,6 @@ fn one() -> u32 {
 
 fn is_one(copies: &u32) -> bool {
     *copies == 1
-}
-
-/// Traffic pattern of an application.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(
-    rename_all = "kebab-case",
-    expecting = "{ transfer = \"1 MB\" }, \"ftp\" or { cbr = { every = \"0.25 s\", size = \"512 B\" } }"
-)]
-pub enum Application {
-    /// `{ transfer = "1 MB" }`: a transfer of this size.
-    Transfer(Size),
-    /// `"ftp"`: unlimited data until the end of the run.
-    Ftp,
-    /// `{ cbr = { … } }`: packets of constant size at a constant mean rate.
-    Cbr(Cbr),
-}
-
-keys! {
-    /// Constant bit rate, `{ every = "0.25 s", size = "512 B" }`.
-    #[derive(Copy)]
-    pub struct Cbr expecting "a table with the keys `every`, `size` and `jitter`" {
-        /// Interval between two packets.
-        every: Time,
-        /// Payload of each packet. 1 B to 65507 B.
-        size: Size,
-        /// Jitter of the intervals as a fraction of `flow.application.cbr.every`, from 0 to below
-        /// 1: with 0.5 each interval is uniform between 0.5 and 1.5 times that (ns-2's
-        /// `random_ 1`).
-        jitter: f64 => "`0`",
-    }
-}
-
-impl Cbr {
-    /// Minimum and maximum interval between two packets.
-    pub fn bounds(&self) -> (Duration, Duration) {
-        let Time(every) = self.every;
-        let reach = Duration::from_nanos((every.as_nanos() as f64 * self.jitter) as u64);
-        (every.saturating_sub(reach), every + reach)
-    }
 }
 
 /// Transport protocol of a flow.

@@ -18,6 +18,8 @@
 
 mod adhoc;
 mod aid;
+mod application;
+mod at_seed;
 mod check;
 mod deviation;
 mod error;
@@ -29,6 +31,7 @@ mod gateway;
 mod keys;
 mod link;
 mod load;
+mod measures;
 mod mixed;
 mod network;
 mod node_names;
@@ -52,6 +55,7 @@ mod schema;
 mod show;
 mod tagged;
 mod tcp;
+mod traffic;
 mod tree;
 mod value_or;
 mod wire_routes;
@@ -63,6 +67,7 @@ pub use adhoc::arp::{ArpOptions, ArpRetryRule};
 pub use adhoc::compat::ns2_deviations;
 pub use adhoc::dsr::{FlowState, RequestTableHighest, RequestTableIds, RequestTableKind};
 pub use adhoc::dsr_cache::{DsrCache, DsrUpdate, PathCacheLimits};
+pub use adhoc::energy::Energy;
 pub use adhoc::mac::{MacKind, MacTimeout};
 pub use adhoc::routing::{RoutingKind, StaticRouting};
 pub use adhoc::{
@@ -70,6 +75,7 @@ pub use adhoc::{
     Mobility, MobilityModel, MovementFile, MovementFormat, Point, Propagation, Radio,
     RouteProbeConfig, Routing, Tdma,
 };
+pub use application::{Application, Cbr, OnOff, Poisson, RequestResponse, Times};
 pub use deviation::{Deviation, DeviationScope};
 pub use driftway_aid::registry::{AidEnd, AidPlace};
 pub use error::Error;
@@ -80,9 +86,10 @@ pub use fault::{
 };
 pub use file::{TomlFile, nearest};
 pub use file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone};
-pub use flow::{Application, Cbr, Flow, Transport};
+pub use flow::{Flow, Transport};
 pub use gateway::{Gateway, GatewayLeg};
 pub use link::{Delay, Link, LinkOverride};
+pub use measures::Measures;
 pub use mixed::{Air, Mixed, Route, Wire};
 pub use network::{Network, NetworkKind};
 pub use path::{
@@ -97,4 +104,5 @@ pub use registered::Registered;
 pub use registry::Registry;
 pub use scenario::Scenario;
 pub use show::flatten;
+pub use traffic::{Traffic, TrafficNodes, TrafficStart};
 pub use wire_routes::WireRoutes;

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use crate::adhoc::compat;
 use crate::adhoc::movement::{self, MovementFileError};
+use crate::adhoc::seeded_movement;
 use crate::error::{Diagnostic, Error};
 use crate::regular_file::{ReadFailure, read_bytes};
+use crate::traffic::FIRST_SEED;
 use crate::tree::{Node, Value};
 use crate::{Registry, Scenario, check, node_names, overrides, preset, reader};
 
@@ -57,18 +59,28 @@ impl Scenario {
         let tables = scenario.network.radio_network_keys();
         for ((adhoc, named), table) in scenario.network.radio_networks_mut().zip(files).zip(tables)
         {
-            let Some(named) = named else { continue };
+            let Some(mut named) = named else { continue };
+            let located = |message: &str| {
+                let origin = tree.origin_of(&format!("{table}.mobility.file"));
+                placed(Diagnostic::new(message).at(origin))
+            };
+            if named.is_seeded() {
+                let folder = Path::new(name_of_file).parent().unwrap_or(Path::new(""));
+                let (seed, file) =
+                    seeded_movement::first(&named, folder).map_err(|message| located(&message))?;
+                (adhoc.movement_seed, named) = (Some(seed), file);
+                adhoc.movement_base = name_of_file.to_owned();
+            }
             let movement =
                 movement::load(&named, name_of_file).map_err(|missing| match missing {
-                    MovementFileError::Unreadable(message) => {
-                        let origin = tree.origin_of(&format!("{table}.mobility.file"));
-                        placed(Diagnostic::new(&message).at(origin))
-                    }
+                    MovementFileError::Unreadable(message) => located(&message),
                     MovementFileError::Invalid(error) => error,
                 })?;
             adhoc.movement = Some(Arc::new(movement));
         }
+        scenario.add_traffic_flows();
         scenario.resolve();
+        scenario.draw_traffic(FIRST_SEED);
         check::check(&scenario).map_err(|problem| placed(problem.locate(&tree)))?;
         scenario.expand_copies();
         Ok(scenario)

@@ -70,6 +70,19 @@ impl Network {
         }
     }
 
+    /// The number of nodes that can be ends of flows, from 0: of a path those of the chain.
+    pub(crate) fn end_nodes(&self) -> u32 {
+        match self {
+            Self::Path(path) => path.hops.saturating_add(1),
+            Self::Adhoc(_) | Self::Mixed(_) => self.nodes(),
+        }
+    }
+
+    /// Returns whether nodes may move.
+    pub fn moves(&self) -> bool {
+        self.radio_networks().any(|adhoc| !adhoc.mobility.is_static())
+    }
+
     /// The movement file of each of [`Network::radio_networks`].
     pub(crate) fn movement_files(&self) -> Vec<Option<MovementFile>> {
         let file = |adhoc: &Adhoc| match &adhoc.mobility {

@@ -39,7 +39,12 @@ fn set_value(
     match &mut node.value {
         Value::Array(nodes) => {
             if *first == "*" {
-                return nodes.iter_mut().try_for_each(|node| set_value(node, rest, value, origin));
+                // What only TCP has leaves flows of UDP alone.
+                let of_tcp =
+                    ["tcp", "aid", "receiver_aid"].iter().any(|key| rest.first() == Some(key));
+                let is_set = |node: &&mut Node| !of_tcp || !uses_udp(node);
+                let mut nodes = nodes.iter_mut().filter(is_set);
+                return nodes.try_for_each(|node| set_value(node, rest, value, origin));
             }
             let count = nodes.len();
             match first.parse::<usize>().ok().and_then(|i| nodes.get_mut(i)) {
@@ -77,6 +82,12 @@ fn set_value(
             quoted(first)
         ))),
     }
+}
+
+/// Returns whether a table is of UDP.
+fn uses_udp(flow: &Node) -> bool {
+    let transport = flow.get("transport").map(|transport| &transport.value);
+    matches!(transport, Some(Value::String(name)) if name == "udp")
 }
 
 /// Keeps the first `keep` elements of an array, so that the number of flows can be varied.

@@ -173,7 +173,7 @@ pub fn preset_names() -> Vec<&'static str> {
     PRESETS.iter().map(|preset| preset.name).collect()
 }
 
-/// Inserts the presets of the flows and of a gateway under their written keys. In a network with `compat = "ns-2"`,
+/// Inserts the presets of the flows, of traffic and of a gateway under their written keys. In a network with `compat = "ns-2"`,
 /// flows without a preset get the values of ns-2.35.
 pub(crate) fn expand(tree: &mut Node) -> Result<(), Diagnostic> {
     let is_ns2 = |network: &Node| {
@@ -188,23 +188,27 @@ pub(crate) fn expand(tree: &mut Node) -> Result<(), Diagnostic> {
             apply_preset(tcp)?;
         }
     }
-    let Some(Value::Array(flows)) = tree.get_mut("flow").map(|flows| &mut flows.value) else {
-        return Ok(());
-    };
-    for flow in flows {
-        if let Some(tcp) = flow.get_mut("tcp") {
-            apply_preset(tcp)?;
+    for table in ["flow", "traffic"] {
+        if let Some(Value::Array(flows)) = tree.get_mut(table).map(|flows| &mut flows.value) {
+            flows.iter_mut().try_for_each(|flow| expand_flow(flow, of_ns2))?;
         }
-        let named = flow.get("tcp").is_some_and(|tcp| tcp.get(PRESET_KEY).is_some());
-        let udp = flow
-            .get("transport")
-            .is_some_and(|t| matches!(&t.value, Value::String(s) if s == "udp"));
-        if of_ns2 && !named && !udp {
-            let mut keys = Node::parse(&format!("[tcp]\n{NS2}"))?;
-            keys.set_origin(flow.origin);
-            if let (Value::Table(written), Value::Table(keys)) = (&mut flow.value, keys.value) {
-                merge(written, keys);
-            }
+    }
+    Ok(())
+}
+
+/// Inserts the preset of a flow, or of traffic.
+fn expand_flow(flow: &mut Node, of_ns2: bool) -> Result<(), Diagnostic> {
+    if let Some(tcp) = flow.get_mut("tcp") {
+        apply_preset(tcp)?;
+    }
+    let named = flow.get("tcp").is_some_and(|tcp| tcp.get(PRESET_KEY).is_some());
+    let udp =
+        flow.get("transport").is_some_and(|t| matches!(&t.value, Value::String(s) if s == "udp"));
+    if of_ns2 && !named && !udp {
+        let mut keys = Node::parse(&format!("[tcp]\n{NS2}"))?;
+        keys.set_origin(flow.origin);
+        if let (Value::Table(written), Value::Table(keys)) = (&mut flow.value, keys.value) {
+            merge(written, keys);
         }
     }
     Ok(())

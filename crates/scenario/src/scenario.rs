@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::flow;
 use crate::keys::keys;
-use crate::{Adhoc, Aid, Flow, Gateway, Mobility, Network, Reference, Routing, Time, Transport};
+use crate::{
+    Adhoc, Aid, Flow, Gateway, Measures, Mobility, Network, Reference, Routing, Time, Traffic,
+    Transport,
+};
 
 keys! {
     /// A scenario file. The results of [`Scenario::parse`] and [`Scenario::load`] are checked, and
@@ -18,10 +22,19 @@ keys! {
         duration: Time,
         /// Network: `[network]`.
         network: Network,
-        /// Traffic flows, at least one: `[[flow]]`.
-        #[serde(rename = "flow", default, skip_serializing_if = "Vec::is_empty")]
-        #[schemars(length(min = 1))]
+        /// Traffic flows, at least one here or in `traffic`: `[[flow]]`.
+        #[serde(
+            rename = "flow",
+            default,
+            serialize_with = "flow::serialize_listed",
+            skip_serializing_if = "flow::are_none_listed"
+        )]
+        #[schemars(extend("x-default" = "none, if there is `traffic`"))]
         flows: Vec<Flow>,
+        /// Flows between pairs of nodes that the seed draws: `[[traffic]]`.
+        traffic: Vec<Traffic> => "none",
+        /// Measures that take time to compute: `[measures]`.
+        measures: Measures => "each key has its default",
         /// Published results to compare with: `[[reference]]`.
         #[serde(rename = "reference")]
         references: Vec<Reference> => "none",
@@ -66,6 +79,11 @@ impl Scenario {
             Network::Path(path) => path.resolve(),
             Network::Adhoc(adhoc) => adhoc.resolve(),
             Network::Mixed(mixed) => mixed.resolve(),
+        }
+        for traffic in &mut self.traffic {
+            if traffic.transport == Transport::Tcp {
+                traffic.tcp.get_or_insert_default().resolve();
+            }
         }
         for flow in &mut self.flows {
             if flow.transport == Transport::Tcp {

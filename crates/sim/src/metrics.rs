@@ -22,10 +22,21 @@ const FIELDS: &[(&str, NetworkMetricReader)] = fields! {
         link_failures arp_failures false_link_failures link_retries vain_link_retries link_retries_sent replies_from_cache salvaged overheard
         nested_errors loss_notices passed_notices lost_notices resent_acks data_hops ack_hops icmp_hops data_routed acks_routed icmp_routed;
     mac: rts cts data ack broadcast retries collisions failed_no_cts failed_no_ack duplicates
-        airtime_us;
+        airtime_us control_data;
     gateway: connections established failed longest_buffer_bytes wireless_segments wireless_retransmissions
         wireless_timeouts wired_segments wired_retransmissions wired_timeouts;
 };
+
+/// Fields of the results that are no counts.
+const RATIOS: [(&str, NetworkMetricReader); 4] = [
+    ("routing.normalised_load", |run| run.routing.as_ref()?.normalised_load),
+    ("mac.normalised_load", |run| run.mac.as_ref()?.normalised_load),
+    ("mac.airtime_ratio", |run| run.mac.as_ref()?.airtime_ratio),
+    (ENERGY, |run| run.energy_j),
+];
+
+/// The energy of all nodes.
+const ENERGY: &str = "energy_j";
 
 /// All packets that were dropped.
 const DROPS: &str = "drops";
@@ -37,18 +48,20 @@ const QUEUE_DROPS: &str = "queue_drops";
 const QUEUE_REASONS: [DropReason; 3] =
     [DropReason::QueueOverflow, DropReason::Red, DropReason::Codel];
 
-/// The fairness of the flows' throughputs.
+/// The fairness of the flows' throughputs, by its older and by its usual name.
 const FAIRNESS: &str = "fairness";
+const JAIN_INDEX: &str = "jain_index";
 
 /// The names of all metrics of a whole network: `routing.packets_sent`, `mac.collisions`, `drops`,
-/// `drops.queue-overflow` …, `queue_drops`, `fairness`.
+/// `drops.queue-overflow` …, `queue_drops`, `fairness`, `jain_index`, `routing.normalised_load` …
 pub fn network_metrics() -> impl Iterator<Item = String> {
     let fields = FIELDS.iter().map(|(name, _)| (*name).to_owned());
     let reasons = DropReason::ALL.iter().map(|reason| format!("{DROPS}.{}", reason.name()));
     fields
         .chain(std::iter::once(DROPS.to_owned()))
         .chain(reasons)
-        .chain([QUEUE_DROPS, FAIRNESS].map(str::to_owned))
+        .chain([QUEUE_DROPS, FAIRNESS, JAIN_INDEX].map(str::to_owned))
+        .chain(RATIOS.iter().map(|(name, _)| (*name).to_owned()))
 }
 
 /// The metrics of a whole network with their descriptions, in the order of [`network_metrics`].
@@ -58,6 +71,11 @@ pub fn network_metric_columns() -> Vec<ColumnInfo> {
         ("mac", ColumnInfo::of_fields::<MacResult>()),
         ("gateway", ColumnInfo::of_fields::<GatewayResult>()),
     ];
+    let run = ColumnInfo::of_fields::<RunResult>();
+    let of_run = |name: &str| {
+        let field = run.iter().find(|field| field.name == name);
+        field.map(|field| field.meaning.to_string()).unwrap_or_default()
+    };
     let column = |name: String| {
         let (part, field) = name.split_once('.').unwrap_or((&name, ""));
         let fields = parts.iter().find(|(of, _)| *of == part).map_or(&[][..], |(_, all)| all);
@@ -74,6 +92,8 @@ pub fn network_metric_columns() -> Vec<ColumnInfo> {
                                flows if none is TCP: from 1/n, if one flow has everything, to 1, if \
                                all have the same."
                 .to_owned(),
+            (JAIN_INDEX, ..) => of_run(JAIN_INDEX),
+            (ENERGY, ..) => of_run(ENERGY),
             (_, _, of) => of.map(|of| of.meaning.to_string()).unwrap_or_default(),
         };
         let values = if is_count(&name) { Values::Integer } else { Values::Number };
@@ -84,7 +104,8 @@ pub fn network_metric_columns() -> Vec<ColumnInfo> {
 
 /// True if the network metric of this name is an integer in each run.
 pub fn is_count(network_metric: &str) -> bool {
-    network_metric != FAIRNESS
+    ![FAIRNESS, JAIN_INDEX].contains(&network_metric)
+        && RATIOS.iter().all(|(name, _)| *name != network_metric)
 }
 
 /// The value of a network metric in a run; `None` if there is no such metric. The inner value is
@@ -93,7 +114,10 @@ pub fn network_metric(name: &str, run: &RunResult) -> Option<Option<f64>> {
     if let Some((_, read)) = FIELDS.iter().find(|(field, _)| *field == name) {
         return Some(read(run));
     }
-    if name == FAIRNESS {
+    if let Some((_, read)) = RATIOS.iter().find(|(field, _)| *field == name) {
+        return Some(read(run));
+    }
+    if name == FAIRNESS || name == JAIN_INDEX {
         return Some(fairness(&run.flows));
     }
     if name == QUEUE_DROPS {
@@ -112,7 +136,7 @@ pub fn network_metric(name: &str, run: &RunResult) -> Option<Option<f64>> {
 /// Jain's fairness index of the throughputs of TCP flows, or of all flows if none is TCP:
 /// (Σx)² / (n Σx²), from 1/n, if one flow has everything, to 1, if all have the same (Jain, Chiu &
 /// Hawe 1984, DEC-TR-301). `None` if no flow has any throughput.
-fn fairness(flows: &[FlowResult]) -> Option<f64> {
+pub fn fairness(flows: &[FlowResult]) -> Option<f64> {
     let any = flows.iter().any(|flow| flow.tcp.is_some());
     let shares = flows.iter().filter(|flow| !any || flow.tcp.is_some());
     let shares: Vec<f64> = shares.filter_map(|flow| flow.throughput_bps).collect();
@@ -184,6 +208,7 @@ mod test {
         let routing = count(serde_json::to_value(RoutingResult::default()).unwrap());
         let mac = count(serde_json::to_value(MacResult::default()).unwrap());
         let gateway = count(serde_json::to_value(GatewayResult::default()).unwrap());
-        assert_eq!(FIELDS.len(), routing + mac + gateway);
+        let ratios = RATIOS.iter().filter(|(name, _)| name.contains('.')).count();
+        assert_eq!(FIELDS.len() + ratios, routing + mac + gateway);
     }
 }

@@ -1,11 +1,11 @@
 //! Results of the network: links, routing, and medium access.
 
-use driftway_base::{Duration, Instant};
+use driftway_base::{Duration, Instant, NodeId};
 use driftway_link::Side;
-use driftway_net::Network;
+use driftway_net::{Network, NodeEnergy};
 
 use crate::ratio::ratio;
-use crate::results::{Direction, LinkResult, MacResult, RoutingResult};
+use crate::results::{Direction, LinkResult, MacResult, NodeResult, RoutingResult};
 
 /// Hops of the chain first, then those of parallel routes, numbered on from there.
 pub fn link_results(net: &Network, now: Instant) -> Vec<LinkResult> {
@@ -38,8 +38,21 @@ fn share(part: Duration, whole: Duration) -> Option<f64> {
     ratio(part.as_secs_f64(), whole.as_secs_f64())
 }
 
-/// Routing over the air, of all nodes together.
-pub fn routing_result(net: &Network) -> RoutingResult {
+/// The energy of each node whose radios have a known power.
+pub fn node_results(net: &Network, now: Instant) -> Vec<NodeResult> {
+    let nodes = (0..net.nodes()).map(NodeId::from);
+    let result = |node: NodeId| {
+        let NodeEnergy { joules, time } = net.energy(node, now)?;
+        let [transmit_s, receive_s, idle_s, off_s] =
+            [time.transmit, time.receive, time.idle, time.off].map(Duration::as_secs_f64);
+        let node = node.number();
+        Some(NodeResult { node, energy_j: joules, transmit_s, receive_s, idle_s, off_s })
+    };
+    nodes.filter_map(result).collect()
+}
+
+/// Routing over the air, of all nodes together; `delivered`: the packets of data that applications got.
+pub fn routing_result(net: &Network, delivered: u64) -> RoutingResult {
     let counters = net.routing_counters();
     let mut result = RoutingResult {
         link_failures: counters.link_failures,
@@ -72,12 +85,15 @@ pub fn routing_result(net: &Network) -> RoutingResult {
         result.lost_notices += stats.lost_notices;
         result.resent_acks += stats.resent_acks;
     }
+    result.normalised_load = ratio(result.packets_sent as f64, delivered as f64);
     result
 }
 
-/// Medium access, of all stations together.
-pub fn mac_result(net: &Network) -> MacResult {
+/// Medium access, of all stations together; `delivered`: the packets of data that applications got.
+pub fn mac_result(net: &Network, now: Instant, delivered: u64) -> MacResult {
     let total = net.mac_counters();
+    let overhead = total.rts + total.cts + total.acks + total.control_data;
+    let all_airs = now.as_secs_f64() * net.airs() as f64;
     MacResult {
         rts: total.rts,
         cts: total.cts,
@@ -90,5 +106,8 @@ pub fn mac_result(net: &Network) -> MacResult {
         failed_no_ack: total.failed_no_ack,
         duplicates: total.duplicates,
         airtime_us: total.airtime.as_nanos() / 1000,
+        control_data: total.control_data,
+        normalised_load: ratio(overhead as f64, delivered as f64),
+        airtime_ratio: ratio(total.airtime.as_secs_f64(), all_airs),
     }
 }

@@ -8,7 +8,8 @@ use driftway_tcp::Stats;
 
 use crate::flows::ActiveFlow;
 use crate::hosts::Hosts;
-use crate::network_results::{link_results, mac_result, routing_result};
+use crate::metrics::fairness;
+use crate::network_results::{link_results, mac_result, node_results, routing_result};
 use crate::ratio::ratio;
 use crate::results::{FlowResult, RunResult};
 use crate::sockets::SocketId;
@@ -40,7 +41,13 @@ impl Hosts {
             mac: None,
             gateway: self.gateway.as_ref().map(|gateway| gateway.result()),
             drops: world.net.drops_by_reason(),
+            jain_index: None,
+            energy_j: None,
+            nodes: node_results(&world.net, now),
         };
+        result.jain_index = fairness(&result.flows);
+        result.energy_j =
+            (!result.nodes.is_empty()).then(|| result.nodes.iter().map(|node| node.energy_j).sum());
         result.links = link_results(&world.net, now);
         for link in &result.links {
             world.fingerprint.statistic(link.bytes);
@@ -48,7 +55,9 @@ impl Hosts {
         }
         if world.net.has_radios() {
             result.events += world.net.mac_events();
-            let (routing, mac) = (routing_result(&world.net), mac_result(&world.net));
+            let delivered: u64 = self.flows.iter().map(ActiveFlow::delivered_packets).sum();
+            let routing = routing_result(&world.net, delivered);
+            let mac = mac_result(&world.net, now, delivered);
             let routed = [routing.data_routed, routing.acks_routed, routing.icmp_routed];
             for value in [routing.packets_sent, mac.rts, mac.data].into_iter().chain(routed) {
                 world.fingerprint.statistic(value);
@@ -88,11 +97,16 @@ impl Hosts {
         let (disconnected, falsely) = flow.disconnected_time.totals_at(end);
         let of_aid = |time: Duration| scenario.aid.name().map(|_| time.as_secs_f64());
         let receiver_aid = scenario.receiver_aid.as_ref().and_then(|aid| aid.name());
-        let delays = &flow.delivery_resume_delays;
+        let resumes = &flow.delivery_resume_delays;
+        let first = &flow.first_transmissions;
+        let delays = &first.delays;
+        let percentile = |percent| delays.histogram.percentile(percent).map(Duration::as_secs_f64);
         let waits_until = (flow.delivered < flow.written).then_some(now);
         FlowResult {
             source: scenario.from,
             destination: scenario.to,
+            name: scenario.name.clone(),
+            transport: scenario.transport,
             tcp: tcp.map(|tcp| format!("{}+{}", tcp.recovery.name(), tcp.growth.name())),
             aid: scenario.aid.name().map(str::to_owned),
             receiver_aid: receiver_aid.map(str::to_owned),
@@ -110,7 +124,17 @@ impl Hosts {
             slow_starts: of_tcp(stats.slow_starts),
             probes: of_tcp(stats.probes),
             rtt_s: ratio(stats.rtt_sum.as_secs_f64(), stats.rtt_samples as f64),
-            delay_s: flow.mean_delay(),
+            delay_s: delays.mean(),
+            sent_packets: first.sent,
+            delivered_packets: delays.count,
+            delivery_ratio: ratio(delays.count as f64, first.sent as f64),
+            delay_p50_s: percentile(50),
+            delay_p95_s: percentile(95),
+            delay_p99_s: percentile(99),
+            jitter_rfc3550_s: delays.jitter(),
+            jitter_mean_s: delays.mean_difference(),
+            mean_hops: flow.hops.mean(),
+            shortest_hops: first.shortest_hops.mean(),
             retransmission_ratio: tcp
                 .and_then(|_| ratio(stats.retransmissions as f64, segments as f64)),
             cwnd_reductions: of_tcp(reductions),
@@ -118,8 +142,9 @@ impl Hosts {
             rto_max_s: flow.rto_stats.longest.map(Duration::as_secs_f64),
             rto_backed_off_s: tcp.map(|_| flow.rto_stats.backed_off(end).as_secs_f64()),
             resume_s: flow.resume_delays.mean().map(Duration::as_secs_f64),
-            delivery_resume_s: delays.mean().map(Duration::as_secs_f64),
-            longest_delivery_resume_s: delays.longest(waits_until).map(Duration::as_secs_f64),
+            delivery_resume_s: resumes.mean().map(Duration::as_secs_f64),
+            recovery_s: resumes.each().iter().map(|of| of.map(Duration::as_secs_f64)).collect(),
+            longest_delivery_resume_s: resumes.longest(waits_until).map(Duration::as_secs_f64),
             disconnected_s: of_aid(disconnected),
             falsely_disconnected_s: of_aid(falsely),
             back_delivered_bytes: back.map(|back| back.delivered),

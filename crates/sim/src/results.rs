@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use driftway_scenario::Scenario;
+use driftway_scenario::{Scenario, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +55,34 @@ pub struct RunResult {
     pub gateway: Option<GatewayResult>,
     /// Packets that were not delivered, by reason.
     pub drops: BTreeMap<String, u64>,
+    /// Jain's fairness index of the throughputs of TCP flows, or of all flows if none is TCP: from 1/n, if
+    /// one flow has everything, to 1, if all have the same; `null` if no flow has any throughput.
+    #[serde(default)]
+    pub jain_index: Option<f64>,
+    /// Energy that the radios of all nodes have drawn from the start to the end of the run (J); absent
+    /// unless the scenario has `network.radio.energy`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy_j: Option<f64>,
+    /// The energy of each node with a radio; absent with `energy_j`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeResult>,
+}
+
+/// The energy of one node. The times are those of its radios, added up if it has several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeResult {
+    /// The node.
+    pub node: u32,
+    /// Energy that its radios have drawn: the power of each state by the time in it (J).
+    pub energy_j: f64,
+    /// Time for which it transmitted (s).
+    pub transmit_s: f64,
+    /// Time for which it sensed a signal and did not transmit, whether or not it could decode it (s).
+    pub receive_s: f64,
+    /// Time for which it was on and did neither (s).
+    pub idle_s: f64,
+    /// Time for which it was off (s).
+    pub off_s: f64,
 }
 
 /// The name of an aid; `none` stands for none.
@@ -80,6 +108,12 @@ pub struct FlowResult {
     pub source: u32,
     /// The receiving node.
     pub destination: u32,
+    /// The flow's name in the scenario; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its transport protocol, `tcp` or `udp`.
+    #[serde(default)]
+    pub transport: Transport,
     /// Its TCP, by the names of loss recovery and window growth; `null` for UDP.
     pub tcp: Option<String>,
     /// Its aid, or `none`.
@@ -122,6 +156,49 @@ pub struct FlowResult {
     /// Mean time from a payload's first transmission to its in-order delivery (s); `null` if nothing
     /// was delivered.
     pub delay_s: Option<f64>,
+    /// Packets that the application's data left in: of TCP the segments with data that had not been sent
+    /// before, of UDP the datagrams. Retransmissions do not count.
+    #[serde(default)]
+    pub sent_packets: u64,
+    /// Those of `sent_packets` whose data has been delivered to the receiving application: of TCP in
+    /// order, of UDP as they arrive. Each counts once.
+    #[serde(default)]
+    pub delivered_packets: u64,
+    /// `delivered_packets` over `sent_packets`; `null` if none was sent. Packets under way when the run
+    /// ends count as sent and not delivered.
+    #[serde(default)]
+    pub delivery_ratio: Option<f64>,
+    /// Median of the delays whose mean is `delay_s`, one for each of `delivered_packets`: from the
+    /// packet's first transmission to the delivery of its last byte to the application (s). The
+    /// percentiles are nearest ranks, within 1/256 (0.4 %) of the exact ones: delays are counted in
+    /// buckets of that relative width. `null` if nothing was delivered.
+    #[serde(default)]
+    pub delay_p50_s: Option<f64>,
+    /// The 95th percentile of the same delays, as exact (s).
+    #[serde(default)]
+    pub delay_p95_s: Option<f64>,
+    /// The 99th percentile of the same delays, as exact (s).
+    #[serde(default)]
+    pub delay_p99_s: Option<f64>,
+    /// Interarrival jitter of RFC 3550 §6.4.1 after the last packet (s): for each packet of
+    /// `delivered_packets` in order of delivery, J grows by (|D| − J)/16, where D is the difference of its
+    /// delay from that of the packet before. `null` for fewer than two packets.
+    #[serde(default)]
+    pub jitter_rfc3550_s: Option<f64>,
+    /// Mean of the same |D| over all packets (s); `null` for fewer than two packets.
+    #[serde(default)]
+    pub jitter_mean_s: Option<f64>,
+    /// Mean number of hops of the packets with data that have reached the receiver's host, by their time
+    /// to live: of UDP each datagram once, of TCP every segment with data, retransmissions included. Of a
+    /// split connection the hops from the gateway on. `null` if there was none.
+    #[serde(default)]
+    pub mean_hops: Option<f64>,
+    /// Mean of the fewest hops that were possible when each of `delivered_packets` was first sent: over
+    /// wires that are not cut, and between radios, switched on, that could decode each other's frames at
+    /// that time. Packets do not count that were sent when no path existed. `null` if there was none, or if
+    /// `measures.shortest_hops` is not set and nodes move.
+    #[serde(default)]
+    pub shortest_hops: Option<f64>,
     /// Retransmissions over segments sent; `null` for UDP, or if none was sent.
     #[serde(default)]
     pub retransmission_ratio: Option<f64>,
@@ -149,6 +226,12 @@ pub struct FlowResult {
     /// are one. Outages after which nothing was delivered do not count. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery_resume_s: Option<f64>,
+    /// Time from the end of each outage that ended while the flow ran to the next new data for the receiving
+    /// application, as in `delivery_resume_s`, in order, of the first 1000 outages (s); `null` where nothing
+    /// was delivered any more. Metrics and tables have the mean of the others. Absent if there was no
+    /// outage.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recovery_s: Vec<Option<f64>>,
     /// The longest of these times (s). An outage after which nothing was delivered although there was
     /// something to deliver counts with the time to the end of the run. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -237,7 +320,7 @@ pub struct LinkResult {
 }
 
 /// Routing over all nodes of an ad hoc network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoutingResult {
     /// Control packets of routing, sent and forwarded, route errors included.
     pub packets_sent: u64,
@@ -313,10 +396,15 @@ pub struct RoutingResult {
     /// The same for the packets of `icmp_hops`.
     #[serde(default)]
     pub icmp_routed: u64,
+    /// Normalised routing load (broch-1998, das-2000): `packets_sent`, where each hop of a control packet
+    /// counts, over the packets of data delivered to applications, which are the `delivered_packets` of all
+    /// flows and of their reverse directions; `null` if none was delivered.
+    #[serde(default)]
+    pub normalised_load: Option<f64>,
 }
 
 /// Medium access over all nodes of an ad hoc network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MacResult {
     /// RTS frames sent.
     pub rts: u64,
@@ -342,6 +430,20 @@ pub struct MacResult {
     pub duplicates: u64,
     /// Airtime of frames, summed over senders (µs).
     pub airtime_us: u64,
+    /// Frames among `data` and `broadcast` that carry a message of routing or of ARP, retransmissions
+    /// included.
+    #[serde(default)]
+    pub control_data: u64,
+    /// Normalised MAC load (das-2000): frames other than those with data of hosts, `rts` + `cts` + `ack` +
+    /// `control_data`, over the delivered packets of `runs[].routing.normalised_load`; `null` if none was
+    /// delivered.
+    #[serde(default)]
+    pub normalised_load: Option<f64>,
+    /// `airtime_us` over the duration of the run, with several airs over that of each: 1 stands for a medium
+    /// that carries one frame at any time; stations out of each other's range can exceed it. `null` if the
+    /// run took no time.
+    #[serde(default)]
+    pub airtime_ratio: Option<f64>,
 }
 
 /// A gateway that splits connections. Counters of legs are those of the gateway's TCP.
@@ -441,7 +543,7 @@ pub struct Timing {
 pub type FlowMetricReader = fn(&FlowResult) -> Option<f64>;
 
 /// The metrics of a summary, by name.
-pub const FLOW_METRICS: [(&str, FlowMetricReader); 24] = [
+pub const FLOW_METRICS: [(&str, FlowMetricReader); 35] = [
     ("completion_s", |f| f.completion_s),
     ("throughput_bps", |f| f.throughput_bps),
     ("delivered_bytes", |f| Some(f.delivered_bytes as f64)),
@@ -453,6 +555,16 @@ pub const FLOW_METRICS: [(&str, FlowMetricReader); 24] = [
     ("slow_starts", |f| f.slow_starts.map(|n| n as f64)),
     ("rtt_s", |f| f.rtt_s),
     ("delay_s", |f| f.delay_s),
+    ("delay_p50_s", |f| f.delay_p50_s),
+    ("delay_p95_s", |f| f.delay_p95_s),
+    ("delay_p99_s", |f| f.delay_p99_s),
+    ("jitter_rfc3550_s", |f| f.jitter_rfc3550_s),
+    ("jitter_mean_s", |f| f.jitter_mean_s),
+    ("sent_packets", |f| Some(f.sent_packets as f64)),
+    ("delivered_packets", |f| Some(f.delivered_packets as f64)),
+    ("delivery_ratio", |f| f.delivery_ratio),
+    ("mean_hops", |f| f.mean_hops),
+    ("shortest_hops", |f| f.shortest_hops),
     ("retransmission_ratio", |f| f.retransmission_ratio),
     ("cwnd_reductions", |f| f.cwnd_reductions.map(|n| n as f64)),
     ("rto_max_s", |f| f.rto_max_s),
@@ -460,6 +572,7 @@ pub const FLOW_METRICS: [(&str, FlowMetricReader); 24] = [
     ("resume_s", |f| f.resume_s),
     ("delivery_resume_s", |f| f.delivery_resume_s),
     ("longest_delivery_resume_s", |f| f.longest_delivery_resume_s),
+    ("recovery_s", |f| mean_of_known(&f.recovery_s)),
     ("disconnected_s", |f| f.disconnected_s),
     ("falsely_disconnected_s", |f| f.falsely_disconnected_s),
     ("back_completion_s", |f| f.back_completion_s),
@@ -467,6 +580,13 @@ pub const FLOW_METRICS: [(&str, FlowMetricReader); 24] = [
     ("back_delivered_bytes", |f| f.back_delivered_bytes.map(|n| n as f64)),
     ("split_buffer_bytes", |f| f.split_buffer_bytes.map(|n| n as f64)),
 ];
+
+/// The mean of the values that are there.
+fn mean_of_known(values: &[Option<f64>]) -> Option<f64> {
+    let (sum, count) =
+        values.iter().flatten().fold((0.0, 0), |(sum, n), value| (sum + value, n + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
 
 /// True for a metric that only some flows have: those with a reverse direction, or whose connection is
 /// split.
@@ -540,6 +660,7 @@ mod test {
             mac: None,
             gateway: None,
             drops: BTreeMap::from([("link-error".to_owned(), 2), ("partition".to_owned(), 1)]),
+            ..RunResult::default()
         };
         let text = serde_json::to_string(&run).unwrap();
         assert!(text.contains(r#""routing":null,"mac":null"#), "{text}");
@@ -552,5 +673,9 @@ mod test {
         for (name, reading) in FLOW_METRICS {
             assert_eq!(value[name].as_f64(), reading(&flow()), "{name}");
         }
+        let recovery_s = vec![Some(1.0), None, Some(4.0)];
+        let flow = FlowResult { recovery_s, ..flow() };
+        let (_, mean) = FLOW_METRICS.iter().find(|(name, _)| *name == "recovery_s").unwrap();
+        assert_eq!(mean(&flow), Some(2.5));
     }
 }

@@ -91,13 +91,14 @@ impl<'a> Simulation<'a> {
     /// Builds a run that has not handled any event yet. It keeps the scenario, or a copy of a borrowed one.
     ///
     /// # Errors
-    /// The scenario has not been checked.
+    /// The scenario has not been checked, or the movement file of the seed is missing or invalid.
     pub fn new(
         scenario: impl Into<Arc<Scenario>>,
         seed: u64,
         watch: impl Into<Observers<'a>>,
     ) -> Result<Self, RunError> {
-        let scenario = scenario.into();
+        let scenario = scenario.into().at_seed(seed);
+        let scenario = scenario.map_err(|error| RunError::Setup(error.to_string()))?;
         let Time(duration) = scenario.duration;
         let net = Network::build(&scenario, seed, FaultInjection::network_seed(seed))
             .map_err(|error| RunError::Setup(error.to_string()))?;
@@ -322,6 +323,11 @@ impl<'a> Simulation<'a> {
     /// The simulated time.
     pub fn now(&self) -> Instant {
         self.world.now
+    }
+
+    /// The scenario of the run, with the pairs and the movement of its seed.
+    pub fn scenario(&self) -> &Arc<Scenario> {
+        &self.hosts.scenario
     }
 
     /// The number of nodes; they are numbered from 0.

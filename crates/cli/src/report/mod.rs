@@ -9,6 +9,7 @@ mod heading;
 mod page;
 mod partition;
 mod result_dirs;
+mod study;
 mod time_sequence;
 mod variation;
 
@@ -45,6 +46,9 @@ const MAX_FLOWS_DRAWN: usize = 12;
 /// # Errors
 /// Missing or unreadable results, or a page that cannot be written.
 pub fn report(args: &ReportArgs) -> Result<(), Failure> {
+    if let Some(header) = study::read_header(&args.dir) {
+        return study::report(&args.dir, &header);
+    }
     let set = load_results(&args.dir)?;
     let keys: Vec<_> = set.iter().map(|member| member.keys.clone()).collect();
     let sweep = find_variation(&keys);

@@ -138,12 +138,13 @@ fn read_result_dir(dir: PathBuf) -> Result<ResultDir, Failure> {
         let what = format!("schema {schema}, but this version of driftway reads schema {SCHEMA}");
         return Err(Failure::Input(format!("{path}: {what}\nhelp: {again}")));
     }
-    let document: RunDocument = serde_json::from_str(&text).map_err(|error| {
+    let mut document: RunDocument = serde_json::from_str(&text).map_err(|error| {
         let path = path.display();
         Failure::Input(format!(
             "{path}: {error}\nhelp: it was written by driftway {version}; {again}"
         ))
     })?;
     let keys = driftway_scenario::flatten(&document.scenario).into_iter().collect();
+    document.scenario.restore_traffic();
     Ok(ResultDir { dir, document, keys })
 }

@@ -91,6 +91,31 @@ fn a_study_gives_a_table_a_page_and_files() {
     assert!(!own.contains("the paper"));
 }
 
+/// The page of a study is written again from the directory of its results, in full or in part.
+#[test]
+fn a_report_of_a_study_is_its_page() {
+    let bench = study_dir();
+    fs::rename(bench.path("study.toml"), bench.path("two.toml")).unwrap();
+    for part in [&[][..], &["--quick"], &["--runs", "3"]] {
+        bench.stdout(&[&["sweep", "two.toml", "--out", "o"], part].concat());
+        let page = || fs::read(bench.path("o/index.html")).unwrap();
+        let document = || lines(&bench, "o/results.json").join("\n");
+        let results = || document().split("\"timing\"").next().unwrap().to_owned();
+        let (first, numbers) = (page(), results());
+        fs::remove_file(bench.path("o/index.html")).unwrap();
+        let text = bench.stdout(&["report", "o"]);
+        assert!(text.contains("Two windows and two aids"), "{text}");
+        assert!(numbers.contains("\"ci95\"") && results() == numbers, "{part:?}");
+        // The commands name the files in the directory.
+        let bare = |page: Vec<u8>| String::from_utf8(page).unwrap().replace("o/", "");
+        assert!(bare(page()) == bare(first), "{part:?}");
+    }
+    fs::remove_file(bench.path("o/two.toml")).unwrap();
+    let output = bench.driftway(&["report", "o"]).assert().code(2);
+    let said = String::from_utf8(output.get_output().stderr.clone()).unwrap();
+    assert!(said.contains("the study is not there"), "{said}");
+}
+
 #[test]
 fn one_point_is_a_table_with_its_differences() {
     let bench = study_dir();
@@ -217,6 +242,9 @@ fn errors_are_reported_before_any_run() {
         (&["s.toml", "--vary", "duration=9 s,9 s"], "duplicate value"),
         (&["s.toml", "--vary", "duration"], "KEY=VALUE,VALUE"),
         (&["s.toml", "--vary", "duration=9 s", "--step", "0 s"], "step"),
+        (&["s.toml", "--vary", "duration=9 s", "--metric", "end_to_end"], "docs/results.md"),
+        (&["s.toml", "--vary", "duration,flow.0.aid=9 s:none:x"], "is not 2 values"),
+        (&["study.toml", "--set", "flow.0.aid=none"], "compares values of this key"),
         (&["study.toml", "--figure", "7"], "available: 1"),
     ] {
         let output = bench.driftway(&[&["sweep"], arguments].concat()).assert().code(2);

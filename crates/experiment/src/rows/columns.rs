@@ -60,8 +60,8 @@ pub(super) static FLOW: [ColumnInfo; 1] =
     [ColumnInfo::new("flow", Values::Integer, "The index of the flow in the scenario, from 0.")];
 
 /// The fields of [`FlowResult`] that are columns of a flow, before its metrics.
-pub(super) const FLOW_FIELDS: [&str; 7] =
-    ["source", "destination", "tcp", "aid", "outcome", "start_s", "end_s"];
+pub(super) const FLOW_FIELDS: [&str; 9] =
+    ["source", "destination", "name", "transport", "tcp", "aid", "outcome", "start_s", "end_s"];
 
 /// The column of [`STEP`] that is not a field of [`Samples`].
 static STEP_THROUGHPUT: ColumnInfo = ColumnInfo::new(

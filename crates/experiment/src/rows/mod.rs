@@ -13,8 +13,11 @@ mod parquet;
 mod table;
 mod varied;
 
-use driftway_scenario::Time;
-use driftway_sim::results::{FLOW_METRICS, FlowOutcome, FlowResult, RunResult, is_optional_metric};
+use driftway_scenario::{Time, Transport};
+use driftway_sim::columns::{ColumnInfo, Values as Kind};
+use driftway_sim::results::{
+    FLOW_METRICS, FlowMetricReader, FlowOutcome, FlowResult, RunResult, is_optional_metric,
+};
 use driftway_sim::{is_count, network_metric, network_metrics};
 
 pub use columns::{TableInfo, table_columns};
@@ -85,7 +88,7 @@ pub fn tables(plan: &Plan, selection: &Selection, results: &Results) -> Vec<Tabl
 /// let [runs, flows] = tables_of_runs(&[run(1)?, run(2)?]);
 /// assert_eq!((runs.rows(), flows.rows()), (2, 2));
 /// let delivered = flows.column("delivered_bytes").ok_or("a column of flows")?;
-/// assert!(matches!(&delivered.values, Values::Float(bytes) if bytes.len() == 2));
+/// assert!(matches!(&delivered.values, Values::Int(bytes) if bytes.len() == 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn tables_of_runs(runs: &[RunResult]) -> [Table; 2] {
@@ -207,6 +210,8 @@ fn flow_columns(flows: &[(usize, &FlowResult)]) -> Vec<Column> {
     let fields = [
         int(&|flow| flow.source.into()),
         int(&|flow| flow.destination.into()),
+        text(&|flow| flow.name.clone()),
+        text(&|flow| Some(transport_name(flow.transport).to_owned())),
         text(&|flow| flow.tcp.clone()),
         text(&|flow| Some(flow.aid.clone().unwrap_or_else(|| "none".to_owned()))),
         text(&|flow| Some(flow.outcome.name().to_owned())),
@@ -216,11 +221,29 @@ fn flow_columns(flows: &[(usize, &FlowResult)]) -> Vec<Column> {
     let mut columns = named(&columns::FLOW, [Values::Int(numbers)]);
     let fields = FLOW_FIELDS.iter().zip(fields);
     columns.extend(fields.map(|(name, values)| Column::new(name, values)));
-    let metrics = FLOW_METRICS.iter().map(|(name, read)| Column::new(name, float(read)));
+    columns.retain(|column| column.name != "name" || !column.is_blank(false));
+    let documented = ColumnInfo::of_fields::<FlowResult>();
+    let is_count = |name: &str| {
+        let is_integer = |of: &ColumnInfo| of.name == name && of.values == Kind::Integer;
+        documented.iter().any(is_integer)
+    };
+    let count = |read: &FlowMetricReader| {
+        Values::Int(flows.iter().map(|(_, flow)| read(flow).map(|n| n as i64)).collect())
+    };
+    let metrics = FLOW_METRICS.iter().map(|(name, read)| {
+        Column::new(name, if is_count(name) { count(read) } else { float(read) })
+    });
     columns.extend(
         metrics.filter(|column| !is_optional_metric(&column.name) || !column.is_blank(false)),
     );
     columns
+}
+
+const fn transport_name(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Tcp => "tcp",
+        Transport::Udp => "udp",
+    }
 }
 
 /// `step` is the time between the rows of a flow (s).

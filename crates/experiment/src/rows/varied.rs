@@ -49,6 +49,18 @@ impl VariedColumns {
     }
 }
 
+/// The same numbers as integers, if they are.
+fn whole_numbers(numbers: &[Option<f64>]) -> Option<Values> {
+    // Up to 2⁵³ each integer is a number of its own.
+    let whole =
+        |number: f64| (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64);
+    let read = |number: &Option<f64>| match number {
+        None => Some(None),
+        Some(number) => whole(*number).map(Some),
+    };
+    numbers.iter().map(read).collect::<Option<Vec<_>>>().map(Values::Int)
+}
+
 /// Numbers, with a unit suffix, if all values are numbers of one unit; otherwise strings.
 fn column(key: &str, values: &[Option<&str>]) -> (String, Values) {
     let numbers: Option<Vec<Option<(f64, Unit)>>> = values
@@ -61,7 +73,10 @@ fn column(key: &str, values: &[Option<&str>]) -> (String, Values) {
         if units.all(|other| other == unit) {
             let name = column_name(key) + units::suffix(unit);
             let numbers = numbers.into_iter().map(|value| value.map(|(number, _)| number));
-            return (name, Values::Float(numbers.collect()));
+            let numbers: Vec<Option<f64>> = numbers.collect();
+            // Of other units the type of a column does not depend on the values chosen.
+            let whole = matches!(unit, Unit::One | Unit::Byte).then(|| whole_numbers(&numbers));
+            return (name, whole.flatten().unwrap_or(Values::Float(numbers)));
         }
     }
     (column_name(key), Values::Text(values.iter().map(|value| value.map(str::to_owned)).collect()))

@@ -55,6 +55,8 @@ impl Runner<'_> {
     pub fn run(&self, tasks: &[Task<'_>]) -> Result<Vec<RunRecord>, Error> {
         self.run_each(tasks.len(), |index| {
             let Task { job, seed, step } = tasks[index];
+            let job = job.at_seed(seed)?;
+            let job = job.as_ref();
             let cache = self.cache.as_ref().filter(|_| !job.scenario.has_registered_items());
             if !self.ignore_cache
                 && let Some(record) = cache.and_then(|of| of.get(job, seed, step))

@@ -1,6 +1,8 @@
 //! Records of runs.
 
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration as StdDuration;
 
@@ -35,6 +37,21 @@ impl Job {
     /// Creates a job for this scenario.
     pub fn new(scenario: Scenario, file: String, set: Vec<(String, String)>) -> Self {
         Self { digest: identity::digest(&scenario), scenario, file, set, first_seed: None }
+    }
+
+    /// The job of one seed: its digest has the movement file of the seed, if each seed has one.
+    ///
+    /// # Errors
+    ///
+    /// That file is missing or invalid.
+    pub fn at_seed(&self, seed: u64) -> Result<Cow<'_, Self>, Error> {
+        if !self.scenario.has_seeded_movement() {
+            return Ok(Cow::Borrowed(self));
+        }
+        let scenario = Arc::new(self.scenario.clone()).at_seed(seed)?;
+        let digest = identity::digest(&scenario);
+        let scenario = Arc::unwrap_or_clone(scenario);
+        Ok(Cow::Owned(Self { scenario, digest, ..self.clone() }))
     }
 
     /// The command that runs it.
@@ -87,7 +104,7 @@ impl Job {
                 until = step.map_or(Instant::FAR_FUTURE, |step| until + step);
                 let Some(more) = advance(&mut simulation, until, stop)? else { return Ok(None) };
                 if let Some(samples) = &mut samples {
-                    samples.record(&mut simulation, &self.scenario);
+                    samples.record(&mut simulation);
                 }
                 if !more {
                     return Ok(Some((simulation.finish()?, samples)));

@@ -1,7 +1,8 @@
 //! State of a run's flows at regular intervals.
 
+use std::sync::Arc;
+
 use driftway_base::{FlowId, NodeId};
-use driftway_scenario::Scenario;
 use driftway_sim::{FlowSnapshot, SenderSnapshot, Simulation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,7 +46,8 @@ impl Samples {
     }
 
     /// Adds a row for the current state of each flow.
-    pub(super) fn record(&mut self, simulation: &mut Simulation<'_>, scenario: &Scenario) {
+    pub(super) fn record(&mut self, simulation: &mut Simulation<'_>) {
+        let scenario = Arc::clone(simulation.scenario());
         let time_s = simulation.now().as_secs_f64();
         for (id, flow) in (0..).map(FlowId::new).zip(&scenario.flows) {
             let Some(FlowSnapshot { delivered_bytes, sender, .. }) = simulation.flow(id) else {

@@ -3,7 +3,7 @@
 
 use driftway_base::Duration;
 use driftway_scenario::{
-    Aid, Application, Coordinate, Error, Flow, Scenario, Time, TomlFile, Transport, Unit, quantity,
+    Aid, Application, Coordinate, Error, Scenario, Time, TomlFile, Unit, quantity,
 };
 use driftway_sim::network_metrics;
 use driftway_sim::results::FLOW_METRICS;
@@ -14,7 +14,7 @@ use super::format::{
     Arm, Axis, Figure, FlowSelector, Kernel, Measure, Point, Study, TraceAxis, TraceView,
 };
 use super::number::SettingValue;
-use crate::words::{available, list};
+use crate::words::{available, list, suggested_metrics};
 
 /// Path to a value of the file, for a message.
 macro_rules! keys {
@@ -115,7 +115,7 @@ fn check_kernel(file: &TomlFile, study: &Study, kernel: &Kernel) -> Result<(), E
     for (number, figure) in kernel.figures.iter().enumerate() {
         let keys = keys!["kernel", "figures", number];
         let at = find_name(file, &keys, "figure", figure, &figure_names(study))?;
-        if study.figures[at].y.iter().all(|measure| !is_kernel_metric(&measure.metric)) {
+        if study.figures[at].y.iter().all(|measure| !is_kernel_metric(&measure.name())) {
             let message = format!(
                 "figure {figure} measures neither `{COMPLETION_METRIC}` nor `{THROUGHPUT_METRIC}`"
             );
@@ -269,8 +269,14 @@ pub fn check_measures(
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     for (at, measure) in figure.y.iter().enumerate() {
         let keys = keys!["figure", number, "y", at, "metric"];
-        find_name(file, &keys, "metric", &measure.metric, &known)?;
-        let same = |other: &Measure| other.metric == measure.metric && other.of == measure.of;
+        require_metric(file, &keys, &measure.metric, &known)?;
+        if let Some(over) = &measure.over {
+            let keys = keys!["figure", number, "y", at, "over"];
+            require_metric(file, &keys, &over.metric, &known)?;
+        }
+        let same = |other: &Measure| {
+            other.metric == measure.metric && other.of == measure.of && other.over == measure.over
+        };
         if figure.y[..at].iter().any(same) {
             return Err(file.error(&keys, "duplicate metric"));
         }
@@ -294,6 +300,19 @@ pub fn check_measures(
     Ok(())
 }
 
+fn require_metric(
+    file: &TomlFile,
+    keys: &[String],
+    metric: &str,
+    known: &[&str],
+) -> Result<(), Error> {
+    if known.contains(&metric) {
+        return Ok(());
+    }
+    let help = suggested_metrics(metric, known);
+    Err(file.error(keys, &format!("there is no metric `{metric}`\n{help}")))
+}
+
 /// Index of one of the figure's measures; the first if none is named.
 ///
 /// # Errors
@@ -306,7 +325,8 @@ pub fn find_measure<K: AsRef<str>>(
     metric: Option<&str>,
 ) -> Result<usize, Error> {
     let Some(metric) = metric else { return Ok(0) };
-    let metrics: Vec<&str> = figure.y.iter().map(|y| y.metric.as_str()).collect();
+    let metrics: Vec<_> = figure.y.iter().map(Measure::name).collect();
+    let metrics: Vec<&str> = metrics.iter().map(AsRef::as_ref).collect();
     find_name(file, keys, "metric in this figure", metric, &metrics)
 }
 
@@ -348,31 +368,42 @@ pub fn check_trace(
 /// them.
 pub fn check_flows(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)> {
     for (number, measure) in figure.y.iter().enumerate() {
-        let wrong = |what: String| Err((number, what));
-        if network_metrics().any(|name| name == measure.metric) {
-            continue;
-        }
-        let flows = measured_flows(measure, scenario);
-        if flows.is_empty() {
-            let count = scenario.flows.len();
-            return wrong(match measure.of {
-                FlowSelector::Flow(flow) => {
-                    format!("there is no flow {flow}: the scenario has {count}, numbered from 0")
-                }
-                FlowSelector::Others => "the scenario has no flow but the first".to_owned(),
-                _ => "the scenario has no flow".to_owned(),
-            });
-        }
-        let is_transfer =
-            |flow: &usize| matches!(scenario.flows[*flow].application, Application::Transfer(_));
-        if measure.metric == COMPLETION_METRIC && !flows.iter().all(is_transfer) {
-            let flows: Vec<String> = flows.iter().map(usize::to_string).collect();
-            return wrong(format!("flow {} is not a transfer and never completes", list(&flows)));
+        let Measure { metric, of, over, .. } = measure;
+        check_measured(metric, of, scenario).map_err(|what| (number, what))?;
+        if let Some(over) = over {
+            let of = over.of.as_ref().unwrap_or(of);
+            check_measured(&over.metric, of, scenario).map_err(|what| (number, what))?;
         }
     }
     let flow = figure.trace.as_ref().map_or(0, |trace| trace.flow);
     if flow >= scenario.flows.len() {
         return Err((0, format!("there is no flow {flow} to trace")));
+    }
+    Ok(())
+}
+
+/// Checks that a metric exists for these flows of the scenario.
+fn check_measured(metric: &str, of: &FlowSelector, scenario: &Scenario) -> Result<(), String> {
+    if network_metrics().any(|name| name == metric) {
+        return Ok(());
+    }
+    let flows = of.flows(scenario);
+    if flows.is_empty() {
+        let count = scenario.flows.len();
+        return Err(match of {
+            FlowSelector::Flow(flow) => {
+                format!("there is no flow {flow}: the scenario has {count}, numbered from 0")
+            }
+            FlowSelector::Others => "the scenario has no flow but the first".to_owned(),
+            FlowSelector::Chosen(chosen) => format!("the scenario has no flow {chosen}"),
+            _ => "the scenario has no flow".to_owned(),
+        });
+    }
+    let is_transfer =
+        |flow: &usize| matches!(scenario.flows[*flow].application, Application::Transfer(_));
+    if metric == COMPLETION_METRIC && !flows.iter().all(is_transfer) {
+        let flows: Vec<String> = flows.iter().map(usize::to_string).collect();
+        return Err(format!("flow {} is not a transfer and never completes", list(&flows)));
     }
     Ok(())
 }
@@ -399,20 +430,5 @@ pub fn aid_named(name: &str) -> Result<Aid, String> {
     match aid.build(Duration::ZERO) {
         Some(_) => Ok(aid),
         None => Err("a shim without an aid does nothing".to_owned()),
-    }
-}
-
-/// Indices of the flows of a measure: the selected one, or else the TCP flows, or all if none uses
-/// TCP.
-pub fn measured_flows(measure: &Measure, scenario: &Scenario) -> Vec<usize> {
-    let flows = scenario.flows.iter().enumerate();
-    match measure.of {
-        FlowSelector::Flow(number) => flows.map(|(at, _)| at).filter(|&at| at == number).collect(),
-        of => {
-            let skipped = usize::from(of == FlowSelector::Others);
-            let is_tcp = |flow: &Flow| flow.transport == Transport::Tcp;
-            let any = scenario.flows.iter().any(is_tcp);
-            flows.filter(|(_, flow)| !any || is_tcp(flow)).map(|(at, _)| at).skip(skipped).collect()
-        }
     }
 }

@@ -102,7 +102,8 @@ impl XAxis {
 /// Measured metric.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct YAxis {
-    /// The metric, as in `driftway run --json`.
+    /// The metric, as in `driftway run --json`; of a ratio both, as in
+    /// `delivered_packets/sent_packets`.
     pub metric: String,
     /// Label of the axis.
     pub label: String,
@@ -156,6 +157,8 @@ pub struct PointResult {
     pub mean: Option<f64>,
     /// Lower and upper end of the 90 % confidence interval; `null` for one value.
     pub ci90: Option<[f64; 2]>,
+    /// Lower and upper end of the 95 % confidence interval; `null` for one value.
+    pub ci95: Option<[f64; 2]>,
     /// Number of runs.
     pub n: u64,
     /// Number of runs whose transfer did not complete. They count with the time that they had, so
@@ -164,9 +167,9 @@ pub struct PointResult {
 }
 
 impl PointResult {
-    /// The mean with its 90 % interval.
+    /// The mean with its intervals.
     pub fn estimate(&self) -> Option<Estimate> {
-        Some(Estimate { mean: self.mean?, ci90: self.ci90, ci95: None, n: self.n })
+        Some(Estimate { mean: self.mean?, ci90: self.ci90, ci95: self.ci95, n: self.n })
     }
 }
 
@@ -314,6 +317,9 @@ pub struct StatementResult {
     pub measured: Option<f64>,
     /// Lower and upper end of the 90 % confidence interval; `null` for one value.
     pub ci90: Option<[f64; 2]>,
+    /// Lower and upper end of the 95 % confidence interval; `null` for one value. Verdicts depend on the
+    /// 90 % interval alone.
+    pub ci95: Option<[f64; 2]>,
     /// Number of runs, or of pairs of runs.
     pub n: u64,
     /// Its x in base units; if it must hold at several, the worst one; `null` without one.

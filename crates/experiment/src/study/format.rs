@@ -5,10 +5,16 @@
 //! format. `studies/pauses.toml` is an example of a campaign, `papers/liu-singh-2001/paper.toml`
 //! one of a paper. Unknown keys are errors.
 
-use driftway_scenario::{Coordinate, Size, Time};
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::fmt;
 
-pub use super::number::{FlowSelector, OneOrMany, Settings};
+use driftway_scenario::{Coordinate, Size, Time};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+pub use super::flow_selector::{ChosenFlows, FlowSelector, Take};
+pub use super::number::{OneOrMany, Settings};
 use super::reference::Reference;
 use super::statement_format::{Reading, Statement};
 
@@ -364,10 +370,60 @@ pub struct Measure {
     /// The flows. Default: the first flow.
     #[serde(default)]
     pub of: FlowSelector,
+    /// Divisor in each run, `"sent_packets"` or
+    /// `{ metric = "throughput_bps", of = { transport = "tcp" } }`: the measure is then a ratio, and
+    /// its name elsewhere is `delivered_packets/sent_packets`. A run without this value, or in which it
+    /// is 0, has no ratio.
+    pub over: Option<Divisor>,
     /// Comparison of an arm with the one that it is `against`: `"difference"` or `"ratio"`. Default
     /// `"difference"`.
     #[serde(default)]
     pub compare: Comparison,
+}
+
+impl Measure {
+    /// Name of the measure: its metric, or those of its ratio.
+    pub fn name(&self) -> Cow<'_, str> {
+        match &self.over {
+            None => Cow::Borrowed(&self.metric),
+            Some(over) => Cow::Owned(format!("{}/{}", self.metric, over.metric)),
+        }
+    }
+}
+
+/// The divisor of a ratio.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Divisor {
+    /// The metric.
+    pub metric: String,
+    /// The flows. Default: those of the measure.
+    pub of: Option<FlowSelector>,
+}
+
+impl<'de> Deserialize<'de> for Divisor {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields, expecting = "a table with the keys `metric` and `of`")]
+        struct Keys {
+            metric: String,
+            of: Option<FlowSelector>,
+        }
+        struct NameOrTable;
+        impl<'de> Visitor<'de> for NameOrTable {
+            type Value = Divisor;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a metric, or a table with the keys `metric` and `of`")
+            }
+            fn visit_str<E>(self, metric: &str) -> Result<Divisor, E> {
+                Ok(Divisor { metric: metric.to_owned(), of: None })
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Divisor, A::Error> {
+                let Keys { metric, of } = Keys::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Divisor { metric, of })
+            }
+        }
+        deserializer.deserialize_any(NameOrTable)
+    }
 }
 
 /// Comparison of two arms, paired by seed.

@@ -1,4 +1,4 @@
-//! Measurements: means, ratios of means and paired differences, with their 90 % intervals.
+//! Measurements: means, ratios of means and paired differences, with their 90 % and 95 % intervals.
 //!
 //! A transfer that did not complete counts with the time that it had. A result that depends on it
 //! is a bound instead of a value (censored); such runs are never omitted.
@@ -7,7 +7,7 @@ use driftway_scenario::{Scenario, Time};
 use driftway_sim::network_metric;
 use driftway_sim::results::{FLOW_METRICS, RunResult};
 
-use super::check::{COMPLETION_METRIC, measured_flows};
+use super::check::COMPLETION_METRIC;
 use super::format::{FlowSelector, Measure};
 use super::statement::{Cell, Quantity};
 use crate::summary::estimate;
@@ -23,16 +23,22 @@ pub struct Sample {
 
 /// Reads a measure from the results of a run.
 pub fn read_sample(measure: &Measure, scenario: &Scenario, run: &RunResult) -> Sample {
-    if let Some(value) = network_metric(&measure.metric, run) {
+    let value = read_value(&measure.metric, &measure.of, scenario, run);
+    let Some(over) = &measure.over else { return value };
+    let divisor = read_value(&over.metric, over.of.as_ref().unwrap_or(&measure.of), scenario, run);
+    quotient(&value, &divisor)
+}
+
+fn read_value(metric: &str, of: &FlowSelector, scenario: &Scenario, run: &RunResult) -> Sample {
+    if let Some(value) = network_metric(metric, run) {
         return Sample { value, is_censored: false };
     }
-    let reading =
-        FLOW_METRICS.iter().find(|(name, _)| *name == measure.metric).map(|(_, read)| read);
+    let reading = FLOW_METRICS.iter().find(|(name, _)| *name == metric).map(|(_, read)| read);
     let mut is_censored = false;
-    let values = measured_flows(measure, scenario).into_iter().filter_map(|flow| {
+    let values = of.flows(scenario).into_iter().filter_map(|flow| {
         let result = run.flows.get(flow)?;
         let value = reading.and_then(|read| read(result));
-        if value.is_none() && measure.metric == COMPLETION_METRIC {
+        if value.is_none() && metric == COMPLETION_METRIC {
             is_censored = true;
             let Time(duration) = scenario.duration;
             return Some(duration.as_secs_f64() - result.start_s);
@@ -40,16 +46,16 @@ pub fn read_sample(measure: &Measure, scenario: &Scenario, run: &RunResult) -> S
         value
     });
     let values: Vec<f64> = values.collect();
-    let value = match measure.of {
-        _ if values.is_empty() => None,
-        FlowSelector::Flow(_) | FlowSelector::Sum => Some(values.iter().sum()),
-        FlowSelector::Mean | FlowSelector::Others => {
-            Some(values.iter().sum::<f64>() / values.len() as f64)
-        }
-        FlowSelector::Least => values.into_iter().reduce(f64::min),
-        FlowSelector::Most => values.into_iter().reduce(f64::max),
-    };
-    Sample { value, is_censored }
+    Sample { value: of.take(&values), is_censored }
+}
+
+/// The ratio of two values of a run; no value where the divisor is zero.
+fn quotient(above: &Sample, below: &Sample) -> Sample {
+    let values = above.value.zip(below.value).filter(|(_, below)| *below != 0.0);
+    Sample {
+        value: values.map(|(above, below)| above / below),
+        is_censored: above.is_censored || below.is_censored,
+    }
 }
 
 /// Directions in which the true value may differ from the measured one.
@@ -68,6 +74,8 @@ pub struct Measurement {
     pub mean: f64,
     /// Its 90 % interval (Student's t); `None` for fewer than two runs.
     pub ci90: Option<[f64; 2]>,
+    /// Its 95 % interval.
+    pub ci95: Option<[f64; 2]>,
     /// Number of runs.
     pub n: u64,
     /// Number of runs without a value.
@@ -99,11 +107,7 @@ pub fn measure(quantity: &Quantity, read: impl Fn(Cell) -> Vec<Sample>) -> Optio
 
 /// One ratio per seed; no value where the denominator is zero.
 fn ratios_by_seed(above: &[Sample], below: &[Sample]) -> Vec<Sample> {
-    let ratio = |(a, b): (&Sample, &Sample)| Sample {
-        value: a.value.zip(b.value).filter(|(_, b)| *b != 0.0).map(|(a, b)| a / b),
-        is_censored: a.is_censored || b.is_censored,
-    };
-    above.iter().zip(below).map(ratio).collect()
+    above.iter().zip(below).map(|(above, below)| quotient(above, below)).collect()
 }
 
 /// The mean of samples.
@@ -123,6 +127,7 @@ pub fn difference(plus: &[Vec<Sample>], minus: &[Vec<Sample>]) -> Option<Measure
     Some(Measurement {
         mean: estimate.mean,
         ci90: estimate.ci90,
+        ci95: estimate.ci95,
         n: estimate.n,
         missing: (seeds - values.len()) as u64,
         censoring: Censoring { above: any_censored(plus), below: any_censored(minus) },
@@ -145,14 +150,16 @@ pub fn ratio(above: &[Sample], below: &[Sample]) -> Option<Measurement> {
     }
     let ratio = a / b;
     let rests: Vec<f64> = pairs.iter().map(|(a, b)| a - ratio * b).collect();
-    let ci90 = estimate(&rests)?.ci90.map(|[low, high]| {
+    let around = |[low, high]: [f64; 2]| {
         let half = (high - low) / 2.0 / b.abs();
         [ratio - half, ratio + half]
-    });
+    };
+    let rest = estimate(&rests)?;
     let (of_above, of_below) = (any_censored(&[above.to_vec()]), any_censored(&[below.to_vec()]));
     Some(Measurement {
         mean: ratio,
-        ci90,
+        ci90: rest.ci90.map(around),
+        ci95: rest.ci95.map(around),
         n: pairs.len() as u64,
         missing: (above.len().min(below.len()) - pairs.len()) as u64,
         censoring: Censoring { above: of_above, below: of_below },
@@ -174,6 +181,7 @@ pub fn geometric_mean(ratios: &[f64]) -> Option<(f64, [f64; 2])> {
 #[cfg(test)]
 mod test {
     use super::*;
+    use crate::study::format::{ChosenFlows, Divisor, Take};
     use driftway_sim::results::FlowResult;
 
     fn samples(values: &[f64]) -> Vec<Sample> {
@@ -201,7 +209,7 @@ mod test {
         assert!((high - 3.0 - 2.2302).abs() < 1e-3 && (3.0 - low - 2.2302).abs() < 1e-3);
         // Values that are proportional in every seed leave no spread.
         let exact = ratio_of(&[10.0, 20.0], &[5.0, 10.0]).unwrap();
-        assert_eq!((exact.mean, exact.ci90), (2.0, Some([2.0, 2.0])));
+        assert_eq!((exact.mean, exact.ci90, exact.ci95), (2.0, Some([2.0, 2.0]), Some([2.0, 2.0])));
         assert_eq!(ratio_of(&[1.0, 2.0], &[0.0, 0.0]), None);
     }
 
@@ -298,9 +306,40 @@ mod test {
             read("rtt_s", FlowSelector::Flow(0)),
             Sample { value: None, is_censored: false }
         );
+        let chosen = FlowSelector::Chosen(ChosenFlows {
+            transport: Some(driftway_scenario::Transport::Udp),
+            name: None,
+            take: Take::Sum,
+        });
+        assert_eq!(read("timeouts", chosen), Sample { value: None, is_censored: false });
         assert_eq!(
             read("drops", FlowSelector::Flow(0)),
             Sample { value: Some(4.0), is_censored: false }
         );
+    }
+
+    /// The ratio is that of each run: (3 + 1)/(4 + 4), and for the first flow alone 3/4.
+    #[test]
+    fn a_measure_can_be_a_ratio_of_two() {
+        let flow = |delivered_packets, sent_packets| FlowResult {
+            delivered_packets,
+            sent_packets,
+            ..FlowResult::default()
+        };
+        let run = RunResult { flows: vec![flow(3, 4), flow(1, 4)], ..RunResult::default() };
+        let ratio = |of: FlowSelector, over: &str, over_of| Measure {
+            metric: "delivered_packets".into(),
+            of,
+            over: Some(Divisor { metric: over.into(), of: over_of }),
+            ..Measure::default()
+        };
+        let value = |measure: &Measure| read_sample(measure, &scenario(), &run).value;
+        let all = ratio(FlowSelector::Sum, "sent_packets", None);
+        assert_eq!(value(&all), Some(0.5));
+        assert_eq!(all.name(), "delivered_packets/sent_packets");
+        assert_eq!(value(&ratio(FlowSelector::Flow(0), "sent_packets", None)), Some(0.75));
+        let own = ratio(FlowSelector::Flow(0), "delivered_packets", Some(FlowSelector::Sum));
+        assert_eq!(value(&own), Some(0.75));
+        assert_eq!(value(&ratio(FlowSelector::Sum, "drops", None)), None, "nothing was dropped");
     }
 }

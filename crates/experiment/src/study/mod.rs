@@ -4,6 +4,7 @@ pub mod check;
 pub mod citations;
 pub mod document;
 mod files;
+mod flow_selector;
 pub mod format;
 pub mod measure;
 pub mod number;

@@ -121,40 +121,6 @@ impl<'de> Deserialize<'de> for OneOrMany {
     }
 }
 
-impl Default for FlowSelector {
-    fn default() -> Self {
-        Self::Flow(0)
-    }
-}
-
-impl<'de> Deserialize<'de> for FlowSelector {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Whose;
-        impl Visitor<'_> for Whose {
-            type Value = FlowSelector;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "a flow's number such as 0, or \"sum\", \"mean\", \"others\", \"least\", \"most\"",
-                )
-            }
-            fn visit_u64<E>(self, flow: u64) -> Result<FlowSelector, E> {
-                Ok(FlowSelector::Flow(usize::try_from(flow).unwrap_or(usize::MAX)))
-            }
-            fn visit_str<E: de::Error>(self, word: &str) -> Result<FlowSelector, E> {
-                match word {
-                    "sum" => Ok(FlowSelector::Sum),
-                    "mean" => Ok(FlowSelector::Mean),
-                    "others" => Ok(FlowSelector::Others),
-                    "least" => Ok(FlowSelector::Least),
-                    "most" => Ok(FlowSelector::Most),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(word), &self)),
-                }
-            }
-        }
-        deserializer.deserialize_any(Whose)
-    }
-}
-
 /// Scenario keys and their values, as with `--set KEY=VALUE`:
 /// `{ "flow.0.aid" = "atcp", "network.link.queue" = { packets = 50 } }`.
 pub type Settings = BTreeMap<String, SettingValue>;
@@ -162,24 +128,6 @@ pub type Settings = BTreeMap<String, SettingValue>;
 /// One name or several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OneOrMany(pub Vec<String>);
-
-/// The flows of a measure: one by its index (`0`), or `"sum"`, `"mean"`, `"least"`, `"most"` of all
-/// TCP flows, or of all flows if none uses TCP; or `"others"`, the mean of all those but the first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FlowSelector {
-    /// The flow with this index, from 0.
-    Flow(usize),
-    /// The sum over flows.
-    Sum,
-    /// The mean over flows.
-    Mean,
-    /// The mean over all flows but the first: what a comparison of the first one does to them.
-    Others,
-    /// The minimum over flows.
-    Least,
-    /// The maximum over flows.
-    Most,
-}
 
 #[cfg(test)]
 mod test {

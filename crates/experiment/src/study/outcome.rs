@@ -70,8 +70,9 @@ impl StudyOutcome<'_> {
     fn figure(&self, number: usize, y: usize) -> FigureResult {
         let planned = &self.plan.figures[number];
         let figure = &planned.figure;
-        let Measure { metric, label, compare, .. } = &figure.y[y];
-        let this = |of: &Option<String>| of.as_ref().map_or(y == 0, |of| of == metric);
+        let measure = &figure.y[y];
+        let (Measure { label, compare, .. }, metric) = (measure, measure.name());
+        let this = |of: &Option<String>| of.as_ref().map_or(y == 0, |of| *of == metric);
         let points = self.selection.points(planned);
         let arms = planned.arms.iter().enumerate().map(|(row, PlannedArm { arm, .. })| {
             let point = |&x: &usize| {
@@ -109,9 +110,9 @@ impl StudyOutcome<'_> {
                     .collect(),
             }),
             y: YAxis {
-                metric: metric.clone(),
                 label: label.clone(),
-                unit: metric_unit(metric).symbol(),
+                unit: metric_unit(&metric).symbol(),
+                metric: metric.to_string(),
             },
             arms: Arms(arms.collect()),
             differences: compared(Comparison::Difference)
@@ -177,12 +178,13 @@ impl StudyOutcome<'_> {
             kind: planned.kind,
             counted: planned.counted,
             capped: statement.capped.clone(),
-            metric: figure.y[planned.measure].metric.clone(),
+            metric: figure.y[planned.measure].name().into_owned(),
             number: statement.number.map(|number| [number.low, number.high]),
             bound: statement.bound,
             band: statement.band,
             measured: None,
             ci90: None,
+            ci95: None,
             n: 0,
             at: None,
             verdict: None,
@@ -236,6 +238,7 @@ impl StudyOutcome<'_> {
         result.at = case.x.and_then(|x| self.plan.figures[planned.figure].points[x].value);
         result.measured = Some(worst.mean);
         result.ci90 = worst.ci90;
+        result.ci95 = worst.ci95;
         result.n = worst.n;
         result.verdict = found;
         if found.is_none() {
@@ -339,6 +342,7 @@ pub fn point_result(
         x,
         mean: measured.map(|m| m.mean),
         ci90: measured.and_then(|m| m.ci90),
+        ci95: measured.and_then(|m| m.ci95),
         n: measured.map_or(0, |m| m.n),
         incomplete: incomplete as u64,
     }

@@ -37,10 +37,13 @@ impl Plan {
         let Some(dir) = self.source.dir() else { return Vec::new() };
         let networks = self.jobs.iter().flat_map(|job| job.scenario.network.radio_networks());
         let named = |adhoc: &Adhoc| match &adhoc.mobility {
-            Mobility::File(movement) => Some(movement.file.clone()),
-            _ => None,
+            Mobility::File(movement) if movement.is_seeded() => {
+                movement.files(dir).into_values().collect()
+            }
+            Mobility::File(movement) => vec![movement.file.clone()],
+            _ => Vec::new(),
         };
-        let mut files: Vec<String> = networks.filter_map(named).collect();
+        let mut files: Vec<String> = networks.flat_map(named).collect();
         files.retain(|file| !file.contains(std::path::is_separator) && file != "..");
         files.sort();
         files.dedup();

@@ -65,6 +65,10 @@ pub fn run_selection(
         let first = job.first_seed.unwrap_or(plan.study.first_seed);
         Task { job, seed: first + (seed - plan.study.first_seed), step }
     };
+    // A file that is missing is found before anything runs.
+    for Task { job, seed, .. } in all.iter().map(task) {
+        job.at_seed(seed)?;
+    }
     let records = runner.run(&all.iter().map(task).collect::<Vec<_>>())?;
     let traced = runner.run_each(selection.traces.len(), |index| {
         let of = &selection.traces[index];

@@ -85,7 +85,7 @@ impl StoredResults {
                         };
                         let name = ResultKey {
                             figure: planned.figure.id.clone(),
-                            metric: y.metric.clone(),
+                            metric: y.name().into_owned(),
                             arm: arm.name.clone(),
                             x: planned.points[x].title().to_owned(),
                         };

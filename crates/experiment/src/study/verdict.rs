@@ -107,6 +107,7 @@ mod test {
         Measurement {
             mean: (low + high) / 2.0,
             ci90: Some([low, high]),
+            ci95: None,
             n: 20,
             missing: 0,
             censoring,

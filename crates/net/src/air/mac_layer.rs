@@ -2,7 +2,7 @@
 
 use driftway_base::{Duration, Instant, StationId};
 use driftway_radio::dcf::{Counters, FrameRecord};
-use driftway_radio::{Dcf, FailReason, MacReport, OutgoingPacket, Tdma};
+use driftway_radio::{Dcf, FailReason, MacReport, OutgoingPacket, RadioTime, StationInRange, Tdma};
 
 /// The medium with the MAC layers of all stations.
 #[allow(clippy::large_enum_variant, reason = "one value per run")]
@@ -75,6 +75,26 @@ impl MacLayer {
     /// The position of a station (m).
     pub fn position(&mut self, station: StationId, now: Instant) -> (f64, f64) {
         for_each_mac!(self, mac => mac.positions().position(station, now))
+    }
+
+    /// Appends every other station that can sense what this one sends to `out`.
+    pub fn stations_in_range(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        out: &mut Vec<StationInRange>,
+    ) {
+        for_each_mac!(self, mac => mac.positions().stations_in_range(now, station, out));
+    }
+
+    /// Starts counting the time that radios spend in each state.
+    pub fn count_radio_times(&mut self) {
+        for_each_mac!(self, mac => mac.count_radio_times());
+    }
+
+    /// The times of a station's radio, if they are counted.
+    pub fn radio_time(&self, station: StationId, now: Instant) -> Option<RadioTime> {
+        for_each_mac!(self, mac => mac.radio_time(station, now))
     }
 
     /// The sum of all stations' counters.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use driftway_base::{AirId, Duration, Instant, NodeId, PacketId, RadioId, StationId};
 use driftway_link::{AdhocQueue, Arp, QueuePosition};
-use driftway_radio::MacReport;
+use driftway_radio::{MacReport, RadioPower};
 use driftway_route::LinkRetry;
 use typed_index_collections::{TiVec, ti_vec};
 
@@ -64,6 +64,8 @@ pub struct Air {
     pub nodes: TiVec<StationId, NodeId>,
     /// The station of each node; `None` where it has none.
     stations: TiVec<NodeId, Option<StationId>>,
+    /// The power that its radios draw; `None`: their energy is not measured.
+    pub power: Option<RadioPower>,
     /// The reports of the MAC layers' last run, in order.
     pub reports: Vec<MacReport>,
     /// The number of these reports that have been handled.
@@ -73,8 +75,16 @@ pub struct Air {
 }
 
 impl Air {
-    /// Creates an air whose stations are these radios of these nodes.
-    pub fn new(mac: MacLayer, radios: Vec<RadioId>, nodes: TiVec<StationId, NodeId>) -> Self {
+    /// Creates an air whose stations are these radios of these nodes, and draw this power.
+    pub fn new(
+        mut mac: MacLayer,
+        radios: Vec<RadioId>,
+        nodes: TiVec<StationId, NodeId>,
+        power: Option<RadioPower>,
+    ) -> Self {
+        if power.is_some() {
+            mac.count_radio_times();
+        }
         let mut stations = ti_vec![None; nodes.iter().max().map_or(0, |last| last.index() + 1)];
         for (station, node) in nodes.iter_enumerated() {
             stations[*node] = Some(station);
@@ -84,6 +94,7 @@ impl Air {
             mac,
             radios: radios.into(),
             nodes,
+            power,
             reports: Vec::with_capacity(64),
             reports_handled: 0,
             paused_until: None,

@@ -187,7 +187,8 @@ fn add_air(
     };
     medium.radios.extend(nodes.iter_enumerated().map(radio));
     let radios = (first..medium.radios.len()).map(RadioId::from).collect();
-    medium.airs.push(Air::new(mac, radios, nodes.to_vec()));
+    let power = adhoc.radio.energy.as_ref().map(driftway_scenario::Energy::power);
+    medium.airs.push(Air::new(mac, radios, nodes.to_vec(), power));
     Ok(())
 }
 

@@ -43,6 +43,7 @@ impl Network {
         let now = self.now;
         match action {
             FaultAction::Cut { link, queue, seen } => {
+                self.connectivity_changes += 1;
                 let is_first = self.wires.count_cut(link);
                 self.wires.links[link].partition(now, queue);
                 self.report_fault(kind, link, true);
@@ -57,6 +58,7 @@ impl Network {
                 }
             }
             FaultAction::Heal { link, signal_ends } => {
+                self.connectivity_changes += 1;
                 let is_last = self.wires.count_heal(link);
                 self.report_fault(kind, link, false);
                 self.work.tasks.push(Task::MarkLinkReady { link });
@@ -138,6 +140,7 @@ impl Network {
     /// Switches the radios of a node off. What the node sends over the air waits in their queues, or
     /// is dropped if `drops_queue` is set.
     fn switch_radios_off(&mut self, node: NodeId, drops_queue: bool) {
+        self.connectivity_changes += 1;
         for n in 0..self.nodes[node].radios.len() {
             let radio = self.nodes[node].radios[n];
             let of = &mut self.medium.radios[radio];
@@ -157,6 +160,7 @@ impl Network {
     }
 
     fn switch_radios_on(&mut self, node: NodeId) {
+        self.connectivity_changes += 1;
         for n in 0..self.nodes[node].radios.len() {
             let radio = self.nodes[node].radios[n];
             let of = &mut self.medium.radios[radio];

@@ -70,6 +70,11 @@ impl Network {
         self.has_radios()
     }
 
+    /// Returns the number of airs.
+    pub fn airs(&self) -> usize {
+        self.medium.airs.len()
+    }
+
     /// Returns the number of airs whose frames are recorded when all events are: TDMA has no records.
     pub fn recorded_airs(&self) -> usize {
         self.medium.airs.iter().filter(|air| air.mac.is_recording()).count()

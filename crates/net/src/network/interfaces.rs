@@ -172,7 +172,9 @@ impl Network {
         }
         let Radio { air, station, .. } = self.medium.radios[radio];
         let to = next_hop.and_then(|node| self.medium.airs[air].station_of(node));
-        self.medium.airs[air].mac.send(self.now, station, OutgoingPacket { id, to, bytes });
+        let is_control = self.packets.body(id).is_some_and(|body| body.is_control());
+        let packet = OutgoingPacket { id, to, bytes, is_control };
+        self.medium.airs[air].mac.send(self.now, station, packet);
         self.schedule_air(air);
     }
 }

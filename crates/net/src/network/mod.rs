@@ -17,6 +17,7 @@ mod inspect;
 mod interfaces;
 mod link_retry;
 mod mac_reports;
+mod measures;
 mod node;
 mod node_timers;
 mod notices;
@@ -50,6 +51,7 @@ use crate::wired::topology::Topology;
 use crate::wired::wires::Wires;
 
 pub(crate) use crate::air::radio::{Air, Radio};
+pub use measures::NodeEnergy;
 pub(crate) use node::Node;
 use recorder::Recorder;
 use schedule::Schedule;
@@ -98,6 +100,8 @@ pub struct Network {
     /// The failed link that routing is reacting to.
     failed_link: Option<FailedLink>,
     cross_traffic_bytes: u64,
+    /// The number of times that wires were cut or restored, and radios switched.
+    connectivity_changes: u64,
     /// The packets that used a link that has failed; the allocation is reused.
     affected_packets: Vec<Packet>,
     /// Next hops of a route notification; the allocation is reused.
@@ -145,6 +149,7 @@ impl Network {
             recorder: Recorder::default(),
             failed_link: None,
             cross_traffic_bytes: 0,
+            connectivity_changes: 0,
             affected_packets: Vec::with_capacity(64),
             next_hops: Vec::new(),
         }

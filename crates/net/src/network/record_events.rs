@@ -55,7 +55,7 @@ impl Network {
     }
 
     /// Returns the time to live with which a packet left its source: routing may set its own.
-    fn initial_ttl(&self, packet: &Packet) -> u8 {
+    pub(super) fn initial_ttl(&self, packet: &Packet) -> u8 {
         let source = self.topology.node_at(packet.ip.source);
         let source = source.filter(|node| self.uses_air(*node, packet.ip.destination));
         let routing = source.and_then(|node| self.nodes[node].routing.as_ref());

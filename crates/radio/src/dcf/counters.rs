@@ -37,6 +37,8 @@ counters! {
     acks,
     /// Broadcast data frames sent.
     broadcasts,
+    /// Data frames among `data` and `broadcasts` with a message of routing or ARP.
+    control_data,
     /// RTS frames without a CTS response.
     cts_timeouts,
     /// Data frames without an ACK response.

@@ -31,8 +31,12 @@ impl Dcf {
         if self.is_enabled(station) != enabled {
             if enabled {
                 self.enable(station);
+                let now = self.now;
+                self.radio_times.iter_mut().for_each(|times| times.on_on(station, now));
             } else {
                 self.disable(station);
+                let now = self.now;
+                self.radio_times.iter_mut().for_each(|times| times.on_off(station, now));
             }
         }
     }

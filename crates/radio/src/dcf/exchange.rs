@@ -543,7 +543,7 @@ impl Dcf {
     fn attempt_failed(&mut self, at: u64, station: StationId, reports: &mut Vec<MacReport>) {
         let state = &mut self.transmit_states[station];
         let access = &mut self.access_states[station];
-        let Some(OutgoingPacket { id, to: Some(to), bytes }) = state.packet else { return };
+        let Some(OutgoingPacket { id, to: Some(to), bytes, .. }) = state.packet else { return };
         // The first slot begins with the timeout, or a DIFS later.
         let since =
             if self.config.difs_after_timeout { at } else { at.saturating_sub(self.timing.difs) };

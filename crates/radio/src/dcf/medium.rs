@@ -47,14 +47,20 @@ impl Dcf {
     pub(super) fn transmit(&mut self, now: u64, frame: FrameToSend) -> u64 {
         let end = now + frame.airtime;
         self.begin_transmitting(now, end, frame.from);
+        if let Some(times) = &mut self.radio_times {
+            times.on_transmit(frame.from, now, end);
+        }
         let number = self.transmissions.allocate();
         let mut in_range = core::mem::take(&mut self.in_range);
         in_range.clear();
         self.positions.stations_in_range(Instant::from_nanos(now), frame.from, &mut in_range);
-        let furthest = if self.has_shadowing {
-            self.propagate::<true>(now, end, frame.from, number, &in_range)
-        } else {
-            self.propagate::<false>(now, end, frame.from, number, &in_range)
+        let furthest = match (self.has_shadowing, self.radio_times.is_some()) {
+            (true, false) => self.propagate::<true, false>(now, end, frame.from, number, &in_range),
+            (true, true) => self.propagate::<true, true>(now, end, frame.from, number, &in_range),
+            (false, false) => {
+                self.propagate::<false, false>(now, end, frame.from, number, &in_range)
+            }
+            (false, true) => self.propagate::<false, true>(now, end, frame.from, number, &in_range),
         };
         self.in_range = in_range;
         let entry = if self.recorder.is_enabled() { self.record_frame(now, frame) } else { 0 };
@@ -74,7 +80,7 @@ impl Dcf {
     /// Propagates a frame to all stations in range; returns the propagation delay to the most
     /// distant one that can decode it. Most stations are idle, count no slots and are otherwise
     /// unaffected: for these the code below has no data-dependent branches.
-    fn propagate<const SHADOWED: bool>(
+    fn propagate<const SHADOWED: bool, const TIMED: bool>(
         &mut self,
         now: u64,
         end: u64,
@@ -110,6 +116,9 @@ impl Dcf {
             };
             let new =
                 Arrival { at: now + delay, until: end + delay, signal, transmission, is_decodable };
+            if TIMED && let Some(times) = &mut self.radio_times {
+                times.on_signal(receiver.station, new.at, new.until);
+            }
             let state = self.receive(receiver.station, new, summed);
             // Each receiver is written and then counted or not.
             if let Some(place) = scratch.get_mut(count) {
@@ -362,6 +371,8 @@ impl Dcf {
         };
         counters.retries += u64::from(retry);
         counters.airtime = counters.airtime + Duration::from_nanos(frame.airtime);
+        let is_control = state.packet.is_some_and(|packet| packet.is_control);
+        counters.control_data += u64::from(frame.kind == FrameKind::Data && is_control);
         match frame.kind {
             FrameKind::Rts => counters.rts += 1,
             FrameKind::Cts => counters.cts += 1,

@@ -38,7 +38,8 @@ mod transmit_state;
 use driftway_base::{Instant, StationId};
 use typed_index_collections::{TiVec, ti_vec};
 
-use crate::{MacReport, OutgoingPacket, Positions, Propagation, StationInRange};
+use crate::radio_time::RadioTimes;
+use crate::{MacReport, OutgoingPacket, Positions, Propagation, RadioTime, StationInRange};
 use access_state::{AccessState, DISABLED, PROMISCUOUS};
 use config::Timing;
 pub use config::{CaptureModel, DcfConfig, ResponseTimeout};
@@ -87,6 +88,8 @@ pub struct Dcf {
     /// Buffer of the receivers of the frame being transmitted.
     new_receivers: Box<[FrameReceiver]>,
     recorder: FrameRecorder,
+    /// Times of the radios; `None`: they are not counted.
+    radio_times: Option<RadioTimes>,
     /// Number of frames transmitted so far.
     frames_sent: u64,
     now: u64,
@@ -124,6 +127,7 @@ impl Dcf {
             delays: Vec::with_capacity(stations),
             new_receivers: vec![FrameReceiver::EMPTY; stations].into_boxed_slice(),
             recorder: FrameRecorder::default(),
+            radio_times: None,
             frames_sent: 0,
             now: 0,
             config,
@@ -198,6 +202,17 @@ impl Dcf {
             sum += state.counters;
             sum
         })
+    }
+
+    /// Counts the time that radios spend in each state, from the start on: call it before the first
+    /// event.
+    pub fn count_radio_times(&mut self) {
+        self.radio_times = Some(RadioTimes::new(self.access_states.len()));
+    }
+
+    /// Returns the times of a station's radio up to `now`, if they are counted.
+    pub fn radio_time(&self, station: StationId, now: Instant) -> Option<RadioTime> {
+        self.radio_times.as_ref().map(|times| times.time(station, now))
     }
 
     /// Returns the number of frames transmitted, of all types.

@@ -14,6 +14,7 @@ use crate::leg::Leg;
 /// # Errors
 /// The first problem and its location.
 pub fn parse(name: &str, text: &str) -> Result<Movement, MovementError> {
+    check_dimensions(name, text)?;
     let mut nodes = Vec::new();
     for (index, text) in text.lines().enumerate() {
         let line = Line { file: name, number: index + 1, text };
@@ -28,6 +29,41 @@ pub fn parse(name: &str, text: &str) -> Result<Movement, MovementError> {
         return Err(line.error_at(0, "the file has no nodes", help));
     }
     Ok(Movement::new(nodes))
+}
+
+const IN_A_PLANE: &str = "nodes move in a plane: three numbers per waypoint, time x y";
+
+/// Checks that waypoints have three numbers. A file with a height says so in its first line, `#3D`;
+/// without that line, read as three numbers it can be valid by chance. It is taken for one with heights
+/// if each node has fours of numbers with ascending times and all with the same fourth number.
+fn check_dimensions(name: &str, text: &str) -> Result<(), MovementError> {
+    let mut height = None;
+    let (mut nodes, mut is_flat) = (0, true);
+    for (index, text) in text.lines().enumerate() {
+        let line = Line { file: name, number: index + 1, text };
+        if text.trim().eq_ignore_ascii_case("#3d") {
+            let message = "this is a file of BonnMotion in three dimensions (#3D)";
+            return Err(line.error_at(0, message, IN_A_PLANE));
+        }
+        if text.trim().is_empty() || text.trim_start().starts_with('#') {
+            continue;
+        }
+        nodes += 1;
+        let numbers: Vec<f64> =
+            words(text).map(|word| word.text.parse().unwrap_or(f64::NAN)).collect();
+        let is_four = numbers.len() > 4 && numbers.len().is_multiple_of(4);
+        let times = numbers.iter().step_by(4);
+        let ascends = times.clone().zip(times.skip(1)).all(|(one, next)| one <= next);
+        let mut heights = numbers.iter().skip(3).step_by(4);
+        let same = heights.all(|own| height.replace(*own).is_none_or(|other| other == *own));
+        is_flat &= is_four && ascends && same;
+    }
+    if nodes > 0 && is_flat {
+        let line = Line { file: name, number: 1, text: "" };
+        let message = "each waypoint has four numbers, the last of them always the same";
+        return Err(line.error_at(0, message, IN_A_PLANE));
+    }
+    Ok(())
 }
 
 fn words(text: &str) -> impl Iterator<Item = Word<'_>> {

@@ -11,6 +11,8 @@
 //! Only these statements are supported, not Tcl in general: any other is an error that quotes it.
 //! Comments, several statements per line (`;`) and braces instead of quotes are as in Tcl.
 //!
+//! Nodes are numbered without gaps; the lowest number, 0 or another, is node 0 of the scenario.
+//!
 //! A node starts from its position at that time, moves in a straight line, and stops at its
 //! destination. A later `setdest` interrupts it, and of two at the same time the later line takes
 //! effect, as in ns-2 (mobile/mobilenode.cc, `set_destination`); a speed of 0 stops a node.
@@ -107,10 +109,12 @@ impl Ns2File {
             MovementError { column: byte + 1, ..line.error_at(0, message, help) }
         };
         let mut legs = Vec::with_capacity(self.nodes.len());
-        for (expected, (number, node)) in (0..).zip(self.nodes) {
+        // Scripts of CORE, for example, number nodes from 1.
+        let first = self.nodes.keys().next().copied().unwrap_or(0);
+        for (expected, (number, node)) in (first..).zip(self.nodes) {
             if number != expected {
                 let message = format!("there is a node {number}, but no node {expected}");
-                return Err(wrong(node.first, message, "nodes are numbered from 0 without gaps"));
+                return Err(wrong(node.first, message, "nodes are numbered without gaps"));
             }
             let [Some(x), Some(y), _] = node.start else {
                 let axis = if node.start[0].is_none() { "X_" } else { "Y_" };

@@ -58,7 +58,7 @@ impl Medium {
     pub fn send(&mut self, micros: u64, from: u32, to: impl Into<Option<u32>>, bytes: u32) -> u32 {
         self.next += 1;
         let to = to.into().map(StationId::new);
-        let packet = OutgoingPacket { id: PacketId::new(self.next), to, bytes };
+        let packet = OutgoingPacket { id: PacketId::new(self.next), to, bytes, is_control: false };
         self.waiting.push((Instant::from_micros(micros), StationId::new(from), packet));
         self.waiting.sort_by_key(|(at, from, packet)| (*at, *from, packet.id));
         self.next

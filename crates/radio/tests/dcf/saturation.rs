@@ -81,7 +81,7 @@ fn measured(config: DcfConfig, n: u32, seconds: u64) -> f64 {
     let mut dcf = Dcf::new(config, positions, radio, 7);
     let packet = |station: StationId| {
         let next = StationId::new((station.number() + 1) % n);
-        OutgoingPacket { id: PacketId::new(0), to: Some(next), bytes: PAYLOAD }
+        OutgoingPacket { id: PacketId::new(0), to: Some(next), bytes: PAYLOAD, is_control: false }
     };
     for station in (0..n).map(StationId::new) {
         dcf.send(Instant::ZERO, station, packet(station));

@@ -61,7 +61,9 @@ pub type Point = (Distance, Distance);
 /// A movement file, `{ file = "rwp50.mov" }`.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MovementFile {
-    /// File name, relative to the directory of the scenario file.
+    /// File name, relative to the directory of the scenario file. With `{seed}` in the name, as in
+    /// `"rwp-{seed}.mov"`, each run has the file of its seed; all have the same number of nodes.
+    /// A file may be compressed by gzip, up to 64 MiB unpacked.
     pub file: String,
     /// Format of the file: `"ns-2"` or `"bonnmotion"`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,7 +76,8 @@ pub struct MovementFile {
 #[serde(rename_all = "kebab-case", expecting = "a word")]
 pub enum MovementFormat {
     /// `"ns-2"`: lines such as `$node_(0) set X_ 10` and `$ns_ at 1 "$node_(0) setdest 20 30 5"`,
-    /// as ns-2's setdest and BonnMotion's ns-2 export write them.
+    /// as ns-2's setdest and BonnMotion's ns-2 export write them. Nodes are numbered without gaps;
+    /// the lowest number, 0 or another, is node 0.
     #[serde(rename = "ns-2")]
     Ns2,
     /// `"bonnmotion"`: BonnMotion's native format, one line per node with repeated time, x and y.

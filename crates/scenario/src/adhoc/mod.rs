@@ -5,11 +5,13 @@ pub(crate) mod arp;
 pub(crate) mod compat;
 pub(crate) mod dsr;
 pub(crate) mod dsr_cache;
+pub(crate) mod energy;
 pub(crate) mod mac;
 pub(crate) mod mobility;
 pub(crate) mod movement;
 pub(crate) mod radio;
 pub(crate) mod routing;
+pub(crate) mod seeded_movement;
 
 use std::sync::Arc;
 
@@ -46,6 +48,12 @@ keys! {
         /// Content of the movement file, once the scenario is loaded.
         #[serde(skip)]
         movement: Option<Arc<driftway_radio::movement::Movement>>,
+        /// Seed of the file, if each seed has one.
+        #[serde(skip)]
+        movement_seed: Option<u64>,
+        /// File of the scenario, whose directory has the movement files.
+        #[serde(skip)]
+        movement_base: String,
         /// Radio and propagation, the same for all nodes.
         #[schemars(extend("x-default" = "the defaults of its keys, the 914 MHz WaveLAN radio of ns-2"))]
         radio: Radio = default,

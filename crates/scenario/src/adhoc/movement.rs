@@ -1,8 +1,10 @@
 //! The movement file of a scenario.
 
+use std::io::Read;
 use std::path::Path;
 
 use driftway_radio::movement::{self, Movement, MovementError};
+use flate2::read::MultiGzDecoder;
 
 use super::mobility::{self, MovementFormat};
 use crate::error::Error;
@@ -10,6 +12,12 @@ use crate::regular_file::read_bytes;
 
 /// Maximum size of a movement file in bytes; one of 1000 nodes and one hour has about 20 MB.
 const MAX_BYTES: u64 = 256 << 20;
+
+/// Maximum size of what is unpacked from a compressed file, which can be a thousand times as large.
+const MAX_UNPACKED_BYTES: u64 = 64 << 20;
+
+/// The first bytes of a file compressed by gzip (RFC 1952 §2.3.1).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Error of a movement file.
 pub(crate) enum MovementFileError {
@@ -32,6 +40,7 @@ pub(crate) fn load(
             "{name}: {unreadable}\nthe name of a movement file is relative to the scenario's directory"
         ))
     })?;
+    let bytes = if bytes.starts_with(&GZIP) { unpack(&name, &bytes)? } else { bytes };
     let wrong = |error: MovementError| {
         let MovementError { file, line, column, message, help } = error;
         MovementFileError::Invalid(Error::in_file(
@@ -47,4 +56,26 @@ pub(crate) fn load(
         Some(MovementFormat::BonnMotion) => movement::bonnmotion::parse(&name, text),
     };
     read.map_err(wrong)
+}
+
+/// Unpacks a file compressed by gzip, as BonnMotion writes it.
+fn unpack(name: &str, bytes: &[u8]) -> Result<Vec<u8>, MovementFileError> {
+    let wrong = |message: &str, help: &str| {
+        MovementFileError::Unreadable(format!("{name}: {message}\n{help}"))
+    };
+    let mut unpacked = Vec::new();
+    let read = MultiGzDecoder::new(bytes).take(MAX_UNPACKED_BYTES + 1).read_to_end(&mut unpacked);
+    if read.is_err() {
+        return Err(wrong(
+            "this file is not a complete gzip file",
+            "unpack it with gunzip to see why",
+        ));
+    }
+    if unpacked.len() as u64 > MAX_UNPACKED_BYTES {
+        return Err(wrong(
+            "this file unpacks to more than 64 MiB",
+            "unpack it with gunzip: a file that is not compressed may have 256 MiB",
+        ));
+    }
+    Ok(unpacked)
 }

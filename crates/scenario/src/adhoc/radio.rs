@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use driftway_radio::{PropagationModel, RadioConfig, Threshold};
 use serde::{Deserialize, Serialize};
 
+use super::energy::{self, Energy, EnergyPreset};
 use crate::deviation::{Deviation, DeviationScope};
 use crate::keys::keys;
-use crate::value_or::value_or;
+use crate::value_or::{OrTable, value_or};
 use crate::{Decibel, Distance, Frequency, Power, Speed};
 
 keys! {
@@ -56,6 +57,12 @@ keys! {
         capture: CaptureRatio = CaptureRatio::Ratio(Decibel(10.0)),
         /// Probability that a node fails to receive a frame which it could decode. 0 to 1.
         packet_error_rate: f64 = 0.0,
+        /// Power that the radio draws in each of its states, so that the energy of each node is
+        /// measured: `"ns-2"` or `"wavelan"`, or a table with the keys of
+        /// `network.radio.energy`.
+        #[serde(deserialize_with = "energy::deserialize")]
+        #[schemars(with = "Option<OrTable<EnergyPreset, Energy>>")]
+        energy: Option<Energy> => "none, energy is not measured",
     }
 }
 

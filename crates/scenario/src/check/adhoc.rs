@@ -18,7 +18,7 @@ use crate::problem::{
     require_probability, require_range,
 };
 use crate::rules::Table;
-use crate::{BitRate, Decibel, Distance, Lifetime, OrNone, Time};
+use crate::{BitRate, Decibel, Distance, Energy, Lifetime, OrNone, Time};
 
 /// Node n has the address 10.0.0.1 + n; all nodes share one /16 subnet.
 const MAX_NODES: u64 = 65_000;
@@ -210,6 +210,15 @@ fn check_radio(radio: &Radio, nodes: u32) -> CheckResult {
         "`decorrelation` without shadowing\nadd shadowing = \"6 dB\", or another deviation".into()
     })?;
     require_probability(key("packet_error_rate"), radio.packet_error_rate)?;
+    if let Some(Energy { transmit, receive, idle, off }) = radio.energy {
+        for (name, power) in
+            [("transmit", transmit), ("receive", receive), ("idle", idle), ("off", off)]
+        {
+            require(power.watts() >= 0.0, key(&format!("energy.{name}")), || {
+                format!("a power of {power}\nit is at least 0 W")
+            })?;
+        }
+    }
     let limit = |name: &str, threshold: bool| {
         key(&format!("{name}_{}", if threshold { "threshold" } else { "range" }))
     };

@@ -3,11 +3,14 @@
 use driftway_tcp::RecoveryKind;
 
 use super::adhoc;
+use super::application;
 use super::numbers::check_node;
 use crate::problem::{CheckResult, require, require_positive, require_range};
 use crate::{Adhoc, Aid, Application, Flow, Network, Phase, Size, Tcp, Time, Transport};
 
 pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -> CheckResult {
+    let is_named = flow.name.as_ref().is_none_or(|name| !name.trim().is_empty());
+    require(is_named, format!("{key}.name"), || "the name is empty".into())?;
     check_node(format!("{key}.from"), flow.from, network)?;
     check_node(format!("{key}.to"), flow.to, network)?;
     require(flow.from != flow.to, format!("{key}.to"), || {
@@ -20,28 +23,7 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
             flow.start
         )
     })?;
-    match flow.application {
-        Application::Transfer(Size(bytes)) => {
-            require(bytes > 0, format!("{key}.application"), || "a transfer of 0 B".into())?;
-        }
-        Application::Ftp => {}
-        Application::Cbr(cbr) => {
-            require_positive(format!("{key}.application.cbr.every"), cbr.every)?;
-            require(
-                (0.0..1.0).contains(&cbr.jitter),
-                format!("{key}.application.cbr.jitter"),
-                || {
-                    format!(
-                        "a jitter of {}\njitter is a fraction of the interval, from 0 to below 1",
-                        cbr.jitter
-                    )
-                },
-            )?;
-            let size = format!("{key}.application.cbr.size");
-            // RFC 768: an IP datagram without its IP and UDP headers.
-            require_range(size, "the packet size in bytes", cbr.size.0, 1, 65_507)?;
-        }
-    }
+    application::check(key, &flow.application)?;
     let fits_frame = || match network {
         Network::Adhoc(adhoc) => self::check_frame_size(key, flow, adhoc),
         Network::Path(_) | Network::Mixed(_) => Ok(()),
@@ -53,7 +35,7 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
         }
         Transport::Udp => {
             require(
-                matches!(flow.application, Application::Cbr(_)),
+                flow.application.packet_size().is_some(),
                 format!("{key}.application"),
                 || {
                     "this application needs TCP\nwith UDP use { cbr = { every = \"0.25 s\", size = \"512 B\" } }".into()
@@ -66,6 +48,10 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
         }
     }
     if let Some(application) = flow.back {
+        let answers = matches!(flow.application, Application::RequestResponse(_));
+        require(!answers, format!("{key}.back"), || {
+            "`back` with request-response\nthe responses are its reverse direction".into()
+        })?;
         check_back(&format!("{key}.back"), application, flow.transport)?;
     }
     for (name, aid) in [("aid", Some(&flow.aid)), ("receiver_aid", flow.receiver_aid.as_ref())] {
@@ -77,10 +63,10 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
 
 /// Checks that the packets of `flow` fit into the frames of `network`.
 pub(super) fn check_frame_size(key: &str, flow: &Flow, network: &Adhoc) -> CheckResult {
-    let (key, bytes) = match (flow.transport, &flow.tcp, flow.application) {
+    let (key, bytes) = match (flow.transport, &flow.tcp, flow.application.packet_size()) {
         (Transport::Tcp, Some(tcp), _) => (format!("{key}.tcp.mss"), tcp.mss.0 + TCP_IP_BYTES),
-        (Transport::Udp, _, Application::Cbr(cbr)) => {
-            (format!("{key}.application.cbr.size"), cbr.size.0 + UDP_IP_BYTES)
+        (Transport::Udp, _, Some(size)) => {
+            (format!("{key}.{}.size", application::key(&flow.application)), size.0 + UDP_IP_BYTES)
         }
         _ => return Ok(()),
     };
@@ -141,9 +127,12 @@ fn check_back(key: &str, application: Application, transport: Transport) -> Chec
             require(bytes > 0, key, || "a transfer of 0 B\nleave out `back`".into())
         }
         Application::Ftp => Ok(()),
-        Application::Cbr(_) => require(false, key, || {
-            "`back` cannot be a constant bit rate\n\
-             use { transfer = \"1 MB\" } or \"ftp\"; for cbr add a second [[flow]]"
+        Application::Cbr(_)
+        | Application::Poisson(_)
+        | Application::OnOff(_)
+        | Application::RequestResponse(_) => require(false, key, || {
+            "`back` is neither a transfer nor \"ftp\"\n\
+             use { transfer = \"1 MB\" } or \"ftp\"; for others add a second [[flow]]"
                 .into()
         }),
     }

@@ -35,6 +35,7 @@ struct TakenItem {
 enum Key {
     FlowAid(usize),
     ReceiverAid(usize),
+    TrafficAid(usize),
     WirelessLegAid,
     WiredLegAid,
     /// The key `routing` of a radio network, by its number.
@@ -64,6 +65,10 @@ fn keys(tree: &Node) -> Vec<(Key, Vec<String>)> {
         let number = flow.to_string();
         keys.push((Key::FlowAid(flow), path(&["flow", &number, "aid"])));
         keys.push((Key::ReceiverAid(flow), path(&["flow", &number, "receiver_aid"])));
+    }
+    for traffic in 0..list(tree.get("traffic")).unwrap_or(0) {
+        let number = traffic.to_string();
+        keys.push((Key::TrafficAid(traffic), path(&["traffic", &number, "aid"])));
     }
     let air = tree.get("network").and_then(|network| network.get("air"));
     let networks = match (air, list(air)) {
@@ -208,6 +213,11 @@ fn put(scenario: &mut Scenario, key: Key, item: Item) {
         (Key::ReceiverAid(flow), Item::Aid(aid), _) => {
             if let Some(flow) = scenario.flows.get_mut(flow) {
                 flow.receiver_aid = Some(aid);
+            }
+        }
+        (Key::TrafficAid(traffic), Item::Aid(aid), _) => {
+            if let Some(traffic) = scenario.traffic.get_mut(traffic) {
+                traffic.aid = aid;
             }
         }
         (Key::WirelessLegAid, Item::Aid(aid), Some(gateway)) => gateway.wireless.aid = aid,

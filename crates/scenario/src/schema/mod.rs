@@ -29,7 +29,6 @@ impl Scenario {
             .to_value();
         types::add_built_in_entries(&mut schema);
         for_toml(&mut schema);
-        require_non_empty(&mut schema);
         describe_keys(&mut schema);
         schema
     }
@@ -94,19 +93,6 @@ fn describe_defaults(schema: &mut Value) {
     key.remove("x-default");
     if let (Some(default), Some(Value::String(text))) = (default, key.get_mut("description")) {
         text.push_str(&format!(" Default: {default}."));
-    }
-}
-
-/// Requires the keys of the file whose arrays must not be empty, although a missing array is read as an empty
-/// one.
-fn require_non_empty(schema: &mut Value) {
-    let keys = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    let required: Vec<Value> = keys
-        .filter(|(_, array)| array.get("minItems").is_some())
-        .map(|(key, _)| key.as_str().into())
-        .collect();
-    if let Some(Value::Array(names)) = schema.get_mut("required") {
-        names.extend(required);
     }
 }
 

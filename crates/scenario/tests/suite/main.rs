@@ -11,3 +11,4 @@ mod properties;
 mod refusals;
 mod renamed;
 mod routers;
+mod traffic;

@@ -1,32 +1,34 @@
 //! An active flow: what an application sends, what its peer receives, and the checks on both.
 
-use driftway_base::{Instant, RandomStream};
-use driftway_scenario::{Application, Flow, Size, Time, Transport};
+use driftway_base::Instant;
+use driftway_scenario::{Flow, Time, Transport};
 use driftway_wire::Payload;
 
 use super::delivery_resume::DeliveryResumeDelays;
 use super::disconnected_time::DisconnectedTime;
 use super::first_transmissions::{Arrival, FirstTransmissions};
+use super::hop_counts::HopCounts;
 use super::resume_delays::ResumeDelays;
 use super::rto_stats::RtoStats;
+use super::write_times::{Write, Writer};
 use crate::results::FlowOutcome;
 use crate::sockets::FlowEnd;
-
-/// The number of bytes that an unlimited transfer writes at once.
-const UNLIMITED_BYTES: u64 = 1 << 50;
 
 /// The state of an active flow: an application and its peer.
 #[derive(Debug)]
 pub struct ActiveFlow {
     /// The stream identifier that the payloads carry.
     pub stream: u32,
-    application: Application,
+    /// The application.
+    writer: Writer,
     /// The reverse direction: data that the peer sends on the same connection.
     pub reverse: Option<Box<Self>>,
     is_udp: bool,
     pub start: Instant,
     /// Bytes handed to the transport, or sent in datagrams.
     pub written: u64,
+    /// Bytes delivered that the receiving application has answered.
+    answered: u64,
     /// Bytes that TCP at the sender regards as acknowledged.
     pub acknowledged: u64,
     /// Bytes delivered in order, or in datagrams.
@@ -45,10 +47,10 @@ pub struct ActiveFlow {
     pub next_write: Option<Instant>,
     /// Signals of an unreachable destination that the sender has received so far (`unreachable_at`).
     pub unreachable_signals: usize,
-    /// Draws random intervals, if the application has them.
-    interval_random: RandomStream,
     /// The first transmissions of what has been sent.
-    first_transmissions: FirstTransmissions,
+    pub first_transmissions: FirstTransmissions,
+    /// The hops of packets with data that have reached the receiver's host.
+    pub hops: HopCounts,
     /// The sender's retransmission timeout.
     pub rto_stats: RtoStats,
     /// The delay until the sender resumes after partitions.
@@ -66,21 +68,25 @@ impl ActiveFlow {
     /// A flow whose random intervals depend on `seed`. The reverse direction has the stream identifier
     /// `stream` + 1.
     pub fn new(flow: &Flow, stream: u32, seed: u64) -> Self {
-        let of = |application, stream| Self::one_direction(flow, application, stream, seed);
-        let back = flow.back.map(|application| Box::new(of(application, stream + 1)));
-        Self { reverse: back, ..of(flow.application, stream) }
+        let writer = |application, stream| Writer::new(application, seed, stream);
+        let answers = Writer::responder(flow.application, seed, stream + 1);
+        let back = flow.back.map(|application| writer(application, stream + 1)).or(answers);
+        let back = back.map(|back| Box::new(Self::one_direction(flow, back, stream + 1)));
+        let forward = writer(flow.application, stream);
+        Self { reverse: back, ..Self::one_direction(flow, forward, stream) }
     }
 
-    fn one_direction(flow: &Flow, application: Application, stream: u32, seed: u64) -> Self {
+    fn one_direction(flow: &Flow, writer: Writer, stream: u32) -> Self {
         let Time(start) = flow.start;
         let start = Instant::ZERO + start;
         Self {
             stream,
-            application,
+            writer,
             reverse: None,
             is_udp: flow.transport == Transport::Udp,
             start,
             written: 0,
+            answered: 0,
             acknowledged: 0,
             delivered: 0,
             datagrams_sent: 0,
@@ -90,8 +96,8 @@ impl ActiveFlow {
             is_counted_finished: false,
             next_write: Some(start),
             unreachable_signals: 0,
-            interval_random: RandomStream::new(seed, "cbr", stream.into()),
             first_transmissions: FirstTransmissions::default(),
+            hops: HopCounts::default(),
             rto_stats: RtoStats::default(),
             resume_delays: ResumeDelays::default(),
             delivery_resume_delays: DeliveryResumeDelays::default(),
@@ -135,8 +141,7 @@ impl ActiveFlow {
 
     /// True if the flow ends by itself in both directions.
     pub fn is_finite(&self) -> bool {
-        matches!(self.application, Application::Transfer(_))
-            && self.reverse.as_deref().is_none_or(Self::is_finite)
+        self.writer.transfer().is_some() && self.reverse.as_deref().is_none_or(Self::is_finite)
     }
 
     /// Handles the opening of the connection at the receiver, whose application writes this many
@@ -145,23 +150,33 @@ impl ActiveFlow {
         self.reverse.as_mut().map_or(0, |back| back.on_application_timer(now).0)
     }
 
+    /// Returns the bytes with which the receiving application answers on the same connection: those of a
+    /// response if it has read a whole request, else 0.
+    pub fn take_response(&mut self) -> u64 {
+        let has_request = self.delivered == self.written && self.delivered > self.answered;
+        let Some(back) = self.reverse.as_mut().filter(|_| has_request) else { return 0 };
+        self.answered = self.delivered;
+        let bytes = back.writer.draw_response();
+        back.written = back.written.saturating_add(bytes);
+        bytes
+    }
+
+    /// Handles what the sending application has read: after a whole response it returns the time of the
+    /// next request.
+    pub fn take_next_request(&mut self, now: Instant) -> Option<Instant> {
+        let back = self.reverse.as_ref()?;
+        let is_whole = back.delivered == back.written && self.answered == self.written;
+        if !is_whole || self.next_write.is_some() {
+            return None;
+        }
+        self.next_write = Some(now + self.writer.draw_think()?);
+        self.next_write
+    }
+
     /// Handles the application's timer: returns the bytes to write, and whether the connection closes
     /// after them.
     pub fn on_application_timer(&mut self, now: Instant) -> (u64, bool) {
-        let (bytes, closes, next) = match self.application {
-            Application::Transfer(Size(bytes)) => (bytes, true, None),
-            Application::Ftp => (UNLIMITED_BYTES, false, None),
-            Application::Cbr(cbr) => {
-                let (Time(every), Size(size)) = (cbr.every, cbr.size);
-                let (low, high) = cbr.bounds();
-                let gap = if low < high {
-                    self.interval_random.uniform_duration(low, high)
-                } else {
-                    every
-                };
-                (size, false, Some(now + gap))
-            }
-        };
+        let Write { bytes, closes, next } = self.writer.write(now);
         self.next_write = next;
         self.written = self.written.saturating_add(bytes);
         (bytes, closes)
@@ -205,9 +220,7 @@ impl ActiveFlow {
     /// Handles the delivery of new data.
     fn on_progress(&mut self, now: Instant) {
         self.delivery_resume_delays.on_delivered(now);
-        if let Application::Transfer(Size(bytes)) = self.application
-            && self.delivered == bytes
-        {
+        if self.writer.transfer() == Some(self.delivered) {
             self.completed_at = Some(now);
         }
     }
@@ -265,18 +278,20 @@ impl ActiveFlow {
         Ok(())
     }
 
-    /// The mean delay of delivered payloads (s).
-    pub fn mean_delay(&self) -> Option<f64> {
-        self.first_transmissions.mean_delay()
+    /// The number of packets with data that were delivered in both directions.
+    pub fn delivered_packets(&self) -> u64 {
+        let back = self.reverse.as_ref().map_or(0, |back| back.delivered_packets());
+        self.first_transmissions.delays.count + back
     }
 }
 
 #[cfg(test)]
 mod test {
     use super::super::first_transmissions::MAX_DATAGRAMS_TRACKED;
+    use super::super::write_times::UNLIMITED_BYTES;
     use super::*;
     use driftway_base::Duration;
-    use driftway_scenario::Cbr;
+    use driftway_scenario::{Application, Cbr, Size};
 
     const STREAM: u32 = 6;
 
@@ -296,25 +311,6 @@ mod test {
         flow.application = application;
         flow.transport = transport;
         ActiveFlow::new(&flow, STREAM, 1)
-    }
-
-    /// ns-2's cbr_traffic.cc with `random_ 1`: each interval is uniform in 0.5 to 1.5 times the mean.
-    #[test]
-    fn jittered_gaps_are_uniform_around_their_mean() {
-        let cbr = Cbr { every: Time::from_millis(250), size: Size(100), jitter: 0.5 };
-        let mut flow = flow(Application::Cbr(cbr), Transport::Udp);
-        let mut now = secs(2);
-        let (mut least, mut most) = (Duration::MAX, Duration::ZERO);
-        for _ in 0..4000 {
-            flow.on_application_timer(now);
-            let gap = flow.next_write.unwrap().since(now);
-            (least, most, now) = (least.min(gap), most.max(gap), now + gap);
-        }
-        let millis = Duration::from_millis;
-        assert!(least >= millis(125) && least < millis(126), "{least:?}");
-        assert!(most <= millis(375) && most > millis(374), "{most:?}");
-        let mean = now.since(secs(2)).as_secs_f64() / 4000.0;
-        assert!((mean - 0.25).abs() < 0.004, "{mean}");
     }
 
     /// A transfer that has written 1000 bytes to TCP.
@@ -451,14 +447,14 @@ mod test {
     #[test]
     fn delay_counts_from_the_first_transmission() {
         let mut flow = transfer();
-        assert_eq!(flow.mean_delay(), None);
+        assert_eq!(flow.first_transmissions.delays.mean(), None);
         flow.on_sent(secs(2), part(0, 500));
         flow.on_sent(secs(3), part(500, 500));
         flow.on_sent(secs(4), part(0, 500));
         flow.on_delivered(secs(5), part(0, 500)).unwrap();
-        assert_eq!(flow.mean_delay(), Some(3.0));
+        assert_eq!(flow.first_transmissions.delays.mean(), Some(3.0));
         flow.on_delivered(secs(8), part(500, 500)).unwrap();
-        assert_eq!(flow.mean_delay(), Some(4.0));
+        assert_eq!(flow.first_transmissions.delays.mean(), Some(4.0));
     }
 
     #[test]
@@ -470,6 +466,6 @@ mod test {
         }
         flow.on_datagram(secs(3), part(0, 100), true).unwrap();
         flow.on_datagram(secs(7), part(200, 100), true).unwrap();
-        assert_eq!(flow.mean_delay(), Some(2.0));
+        assert_eq!(flow.first_transmissions.delays.mean(), Some(2.0));
     }
 }

@@ -11,18 +11,33 @@ pub struct DeliveryResumeDelays {
     sum: Duration,
     count: u64,
     longest: Option<Duration>,
+    /// The number of outages that have ended.
+    ended: usize,
+    /// The delay after each outage; `None`: nothing has been delivered since.
+    each: Vec<Option<Duration>>,
 }
+
+/// The maximum number of outages whose delays are kept one by one.
+pub const MAX_OUTAGES_LISTED: usize = 1000;
 
 impl DeliveryResumeDelays {
     /// Records the end of an outage.
     pub fn on_outage_end(&mut self, now: Instant) {
         self.waiting.push(now);
+        self.ended += 1;
+        if self.each.len() < MAX_OUTAGES_LISTED {
+            self.each.push(None);
+        }
     }
 
     /// Records the delivery of new data.
     pub fn on_delivered(&mut self, now: Instant) {
-        for since in self.waiting.drain(..) {
+        let first = self.ended - self.waiting.len();
+        for (outage, since) in self.waiting.drain(..).enumerate() {
             let delay = now.since(since);
+            if let Some(kept) = self.each.get_mut(first + outage) {
+                *kept = Some(delay);
+            }
             self.sum = self.sum + delay;
             self.count += 1;
             self.longest = self.longest.max(Some(delay));
@@ -32,6 +47,12 @@ impl DeliveryResumeDelays {
     /// The mean delay; `None` if nothing was delivered after an outage.
     pub fn mean(&self) -> Option<Duration> {
         (self.count > 0).then(|| self.sum.over(self.count))
+    }
+
+    /// The delay after each outage, in order, of the first [`MAX_OUTAGES_LISTED`]; `None`: nothing was
+    /// delivered after it.
+    pub fn each(&self) -> &[Option<Duration>] {
+        &self.each
     }
 
     /// The longest delay. `waits_until`: the end of the run, if the flow still has data to deliver
@@ -75,6 +96,21 @@ mod test {
         delays.on_outage_end(secs(20));
         delays.on_delivered(secs(24));
         assert_eq!((delays.mean(), delays.longest(None)), (seconds(9), seconds(14)));
+        delays.on_outage_end(secs(30));
+        delays.on_delivered(secs(31));
+        delays.on_outage_end(secs(40));
+        assert_eq!(delays.each(), [seconds(14), seconds(4), seconds(1), None]);
+    }
+
+    #[test]
+    fn the_list_of_delays_is_bounded() {
+        let mut delays = DeliveryResumeDelays::default();
+        for n in 0..=MAX_OUTAGES_LISTED as u64 {
+            delays.on_outage_end(secs(2 * n));
+            delays.on_delivered(secs(2 * n + 1));
+        }
+        assert_eq!(delays.each(), vec![seconds(1); MAX_OUTAGES_LISTED]);
+        assert_eq!(delays.count, MAX_OUTAGES_LISTED as u64 + 1);
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use std::collections::VecDeque;
 
-use driftway_base::{Duration, Instant};
+use driftway_base::Instant;
+
+use super::hop_counts::HopCounts;
+use super::packet_delays::PacketDelays;
 
 /// The maximum number of datagrams of a flow that are tracked at once: more than all queues on the
 /// route hold while an application sends faster than the channel carries.
@@ -14,15 +17,28 @@ const ALREADY_DELIVERED: Instant = Instant::FAR_FUTURE;
 /// First transmissions, each known by the offset of its end.
 #[derive(Debug)]
 pub struct FirstTransmissions {
-    /// Those that have not been delivered: end offset and time.
-    undelivered: VecDeque<(u64, Instant)>,
+    /// Those that have not been delivered.
+    undelivered: VecDeque<FirstTransmission>,
     /// Datagrams up to this offset are no longer tracked.
     untracked_before: u64,
     /// One past the highest offset ever sent.
     highest_sent: u64,
-    /// Sum over delivered payloads of the time from first transmission to delivery.
-    delay_sum: Duration,
-    delay_samples: u64,
+    /// The number of all.
+    pub sent: u64,
+    /// The times from the first transmission to the delivery of those delivered.
+    pub delays: PacketDelays,
+    /// The fewest possible hops of those delivered, as far as they are known.
+    pub shortest_hops: HopCounts,
+}
+
+/// A first transmission that has not been delivered.
+#[derive(Clone, Copy, Debug)]
+struct FirstTransmission {
+    /// The offset of its end.
+    end: u64,
+    at: Instant,
+    /// The fewest hops to its destination that were possible then; `None`: not known.
+    shortest_hops: Option<u32>,
 }
 
 /// The arrival of a datagram.
@@ -42,8 +58,9 @@ impl Default for FirstTransmissions {
             undelivered: VecDeque::with_capacity(256),
             untracked_before: 0,
             highest_sent: 0,
-            delay_sum: Duration::ZERO,
-            delay_samples: 0,
+            sent: 0,
+            delays: PacketDelays::default(),
+            shortest_hops: HopCounts::default(),
         }
     }
 }
@@ -53,7 +70,16 @@ impl FirstTransmissions {
     pub fn on_sent(&mut self, now: Instant, end: u64) {
         if end > self.highest_sent {
             self.highest_sent = end;
-            self.undelivered.push_back((end, now));
+            self.sent += 1;
+            self.undelivered.push_back(FirstTransmission { end, at: now, shortest_hops: None });
+        }
+    }
+
+    /// Sets the fewest possible hops of the segment or datagram sent last, whose end is `end`, unless it
+    /// was a retransmission.
+    pub fn set_shortest_hops(&mut self, end: u64, hops: impl FnOnce() -> Option<u32>) {
+        if let Some(last) = self.undelivered.back_mut().filter(|last| last.end == end) {
+            last.shortest_hops = hops();
         }
     }
 
@@ -62,50 +88,46 @@ impl FirstTransmissions {
     pub fn on_datagram_sent(&mut self, now: Instant, end: u64) {
         if end > self.highest_sent
             && self.undelivered.len() >= MAX_DATAGRAMS_TRACKED
-            && let Some((end, _)) = self.undelivered.pop_front()
+            && let Some(first) = self.undelivered.pop_front()
         {
-            self.untracked_before = end;
+            self.untracked_before = first.end;
         }
         self.on_sent(now, end);
     }
 
     /// Records that the stream is delivered up to an offset.
     pub fn on_delivered(&mut self, now: Instant, up_to: u64) {
-        while let Some((end, at)) = self.undelivered.front().copied() {
-            if end > up_to {
-                break;
-            }
+        while let Some(first) = self.undelivered.front().copied().filter(|first| first.end <= up_to)
+        {
             self.undelivered.pop_front();
-            self.add_delay(now.since(at));
+            self.count_delivered(now, first);
         }
     }
 
     /// Records the arrival of a datagram.
     pub fn on_datagram(&mut self, now: Instant, end: u64) -> Arrival {
-        let place = self.undelivered.binary_search_by_key(&end, |(sent, _)| *sent);
+        let place = self.undelivered.binary_search_by_key(&end, |sent| sent.end);
         let awaited = place.ok().and_then(|place| self.undelivered.get_mut(place));
-        let Some((_, at)) = awaited.filter(|(_, at)| *at != ALREADY_DELIVERED) else {
+        let Some(awaited) = awaited.filter(|sent| sent.at != ALREADY_DELIVERED) else {
             return if end > self.untracked_before {
                 Arrival::Repeated
             } else {
                 Arrival::Untracked
             };
         };
-        let sent_at = std::mem::replace(at, ALREADY_DELIVERED);
-        self.add_delay(now.since(sent_at));
-        while self.undelivered.front().is_some_and(|(_, at)| *at == ALREADY_DELIVERED) {
+        let first = *awaited;
+        awaited.at = ALREADY_DELIVERED;
+        self.count_delivered(now, first);
+        while self.undelivered.front().is_some_and(|sent| sent.at == ALREADY_DELIVERED) {
             self.undelivered.pop_front();
         }
         Arrival::First
     }
 
-    fn add_delay(&mut self, delay: Duration) {
-        self.delay_sum = self.delay_sum + delay;
-        self.delay_samples += 1;
-    }
-
-    /// The mean delay of what was delivered (s).
-    pub fn mean_delay(&self) -> Option<f64> {
-        (self.delay_samples > 0).then(|| self.delay_sum.as_secs_f64() / self.delay_samples as f64)
+    fn count_delivered(&mut self, now: Instant, first: FirstTransmission) {
+        self.delays.add(now.since(first.at));
+        if let Some(hops) = first.shortest_hops {
+            self.shortest_hops.add(hops);
+        }
     }
 }

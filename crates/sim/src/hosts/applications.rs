@@ -5,7 +5,7 @@ use driftway_link::QueuePosition;
 use driftway_net::DISCARD_PORT;
 use driftway_net::addresses::address;
 use driftway_scenario::Transport;
-use driftway_wire::{Body, Payload, UdpDatagram};
+use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
 use super::Hosts;
 use crate::fault_injection::FaultEffect;
@@ -45,6 +45,7 @@ impl Hosts {
         let payload = Payload::new(flow.stream, flow.written - bytes, bytes as u32);
         flow.on_sent(world.now, payload);
         flow.datagrams_sent += 1;
+        self.keep_shortest_hops(world, id, payload);
         let port = sockets::flow_port(id);
         let datagram = UdpDatagram { source_port: port, destination_port: port, payload };
         let packet = self.hosts[from].new_packet(address(to), Body::Udp(datagram));
@@ -54,7 +55,12 @@ impl Hosts {
     }
 
     /// Handles a datagram that a host has received.
-    pub(super) fn on_datagram(&mut self, world: &mut World<'_>, datagram: UdpDatagram) {
+    pub(super) fn on_datagram(
+        &mut self,
+        world: &mut World<'_>,
+        datagram: UdpDatagram,
+        packet: &Packet,
+    ) {
         if datagram.destination_port == DISCARD_PORT {
             return;
         }
@@ -63,10 +69,14 @@ impl Hosts {
         let node = NodeId::new(self.scenario.flows[id.index()].to);
         let at = FlowContext { now: world.now, node, flow: id };
         world.observers.datagram_delivered(at, datagram.payload);
+        let earlier = flow.duplicates;
         let twice = world.fault_injection.on_delivery() == FaultEffect::Duplicate;
         for _ in 0..1 + u8::from(twice) {
             let may_duplicate = world.net.may_duplicate();
             world.check_stream(flow.on_datagram(world.now, datagram.payload, may_duplicate));
+        }
+        if flow.duplicates == earlier {
+            self.count_hops(world, SocketId::receiver(id), packet);
         }
     }
 }

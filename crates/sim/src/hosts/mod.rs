@@ -2,7 +2,9 @@
 
 mod applications;
 mod gateway;
+mod hops;
 mod service;
+mod shortest_hops;
 mod signals;
 mod splitting_gateway;
 mod tracing;
@@ -23,6 +25,7 @@ use crate::host_timer::HostTimer;
 use crate::results::FlowOutcome;
 use crate::sockets::{self, SocketId};
 use crate::world::World;
+use shortest_hops::ShortestHops;
 use splitting_gateway::SplittingGateway;
 
 /// The location and state of a socket.
@@ -61,6 +64,8 @@ pub struct Hosts {
     incomplete_transfers: Option<usize>,
     /// The node whose report or signal came last.
     last_reporter: NodeId,
+    /// The fewest possible hops of the flows.
+    shortest_hops: ShortestHops,
 }
 
 impl Hosts {
@@ -88,6 +93,7 @@ impl Hosts {
             incomplete_transfers: finite.then_some(flows.len()),
             flows,
             last_reporter: NodeId::default(),
+            shortest_hops: ShortestHops::new(&scenario),
             scenario,
         }
     }
@@ -213,9 +219,12 @@ impl Hosts {
             self.last_reporter = node_at(packet.ip.source, self.hosts.len()).unwrap_or(node);
         }
         match self.hosts[node].on_packet(world.now, packet) {
-            ReceiveOutcome::Socket(id) => self.serve_socket(world, id),
+            ReceiveOutcome::Socket(id) => {
+                self.count_hops(world, id, packet);
+                self.serve_socket(world, id);
+            }
             ReceiveOutcome::SocketsToPeer(peer) => self.serve_sockets_to(world, node, Some(peer)),
-            ReceiveOutcome::Datagram(datagram) => self.on_datagram(world, datagram),
+            ReceiveOutcome::Datagram(datagram) => self.on_datagram(world, datagram, packet),
             ReceiveOutcome::Reply(answer) => world.send(node, answer, QueuePosition::Tail),
             ReceiveOutcome::Nothing => {}
         }

@@ -68,6 +68,31 @@ impl Hosts {
     /// Reads all data that are available to the application: at the receiver, and at the sender if the
     /// flow has a reverse direction.
     fn read_delivered(&mut self, world: &mut World<'_>, at: OpenSocket) {
+        self.read_stream(world, at);
+        if self.flows[at.id.flow].reverse.is_some() {
+            self.converse(world, at);
+        }
+    }
+
+    /// Answers a request, or schedules the next one after a response, once it has been read.
+    fn converse(&mut self, world: &mut World<'_>, at: OpenSocket) {
+        let OpenSocket { id, node, handle } = at;
+        let flow = &mut self.flows[id.flow];
+        if id.is_sender() {
+            if let Some(next) = flow.take_next_request(world.now) {
+                world.schedule(HostTimer::Application(id.flow), next);
+            }
+            return;
+        }
+        let response = flow.take_response();
+        if response > 0
+            && let Some(socket) = self.hosts[node].socket(handle)
+        {
+            socket.tcp_mut().write(response);
+        }
+    }
+
+    fn read_stream(&mut self, world: &mut World<'_>, at: OpenSocket) {
         let OpenSocket { id, node, handle } = at;
         let flow = &mut self.flows[id.flow];
         let flow = match (id.end, &mut flow.reverse) {
@@ -177,9 +202,7 @@ impl Hosts {
         self.record_aid(world, at);
         while let Some((packet, transmit)) = self.hosts[at.node].poll_transmit(world.now, at.handle)
         {
-            if at.id.is_sender() {
-                self.record_sent(world, at, &transmit);
-            }
+            self.record_sent(world, at, &transmit);
             let place = match transmit.ahead_of_queue {
                 true => QueuePosition::Front,
                 false => QueuePosition::Tail,

@@ -21,7 +21,14 @@ impl Hosts {
             return;
         }
         let flow = at.id.flow;
+        if !at.id.is_sender() {
+            if let Some(back) = &mut self.flows[flow].reverse {
+                back.on_sent(world.now, payload);
+            }
+            return;
+        }
         self.flows[flow].on_sent(world.now, payload);
+        self.keep_shortest_hops(world, flow, payload);
         if !world.observers.wants_flows() {
             return;
         }

@@ -134,7 +134,8 @@ mod test {
 
     #[test]
     fn the_document_is_documented() {
-        let point = PointResult { x: None, mean: None, ci90: None, n: 0, incomplete: 0 };
+        let point =
+            PointResult { x: None, mean: None, ci90: None, ci95: None, n: 0, incomplete: 0 };
         let ratio = MeanRatio {
             figure: "8".to_owned(),
             arm: "kernel-cubic-shim".to_owned(),

@@ -104,7 +104,7 @@ pub fn emulate_run(scenario: &Scenario, run: &PlannedRun) -> io::Result<Emulated
     let (bytes, endless) = match flow.application {
         Application::Transfer(Size(bytes)) => (bytes, false),
         Application::Ftp => (u64::MAX, true),
-        Application::Cbr(_) => return Err(io::Error::other("the flow is no bulk transfer")),
+        _ => return Err(io::Error::other("the flow is no bulk transfer")),
     };
     let Some(tcp) = &flow.tcp else { return Err(io::Error::other("the flow does not use TCP")) };
     // The sender's end is the near one.

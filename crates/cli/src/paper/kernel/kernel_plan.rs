@@ -135,7 +135,7 @@ fn requested_figures<'a>(
 
 /// A figure with the first of its measures that a kernel has.
 fn with_kernel_measure(mut figure: Figure) -> Figure {
-    figure.y.retain(|measure| is_kernel_metric(&measure.metric));
+    figure.y.retain(|measure| is_kernel_metric(&measure.name()));
     figure.y.truncate(1);
     let metric = figure.y.first().map(|measure| measure.metric.clone());
     figure.paper.retain(|curve| curve.metric.is_none() || curve.metric == metric);
@@ -299,7 +299,8 @@ impl PlanBuilder<'_> {
 /// Checks that a kernel's transfer can stand for the flows; the error is a key and the reason.
 fn check_kernel_support(scenario: &Scenario) -> Result<(), (&'static str, &'static str)> {
     for flow in &scenario.flows {
-        if matches!(flow.application, Application::Cbr(_)) || flow.tcp.is_none() {
+        let is_bulk = matches!(flow.application, Application::Transfer(_) | Application::Ftp);
+        if !is_bulk || flow.tcp.is_none() {
             return Err(("application", "is neither a transfer nor \"ftp\" over TCP"));
         }
         if flow.back.is_some() {

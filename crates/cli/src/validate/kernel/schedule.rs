@@ -99,12 +99,18 @@ impl Schedule {
     }
 
     fn fits(&self, case: &ScheduledCase, now: Duration) -> bool {
+        let Limits { jobs, throughput_bps, end } = self.limits;
         let running = self.running();
         let sum: f64 =
             self.cases.iter().map(|case| case.running() as f64 * case.throughput_bps).sum();
-        let has_room =
-            running < self.limits.jobs && sum + case.throughput_bps <= self.limits.throughput_bps;
-        (has_room || running == 0) && now <= case.latest_start(self.limits.end)
+        // An eighth of the runs is kept for those that send much: the others are long and many.
+        let share = throughput_bps / jobs as f64;
+        let is_light = |case: &&ScheduledCase| case.throughput_bps < share;
+        let light: u64 = self.cases.iter().filter(is_light).map(ScheduledCase::running).sum();
+        let has_room = running < jobs
+            && (!is_light(&case) || light < jobs - jobs / 8)
+            && sum + case.throughput_bps <= throughput_bps;
+        (has_room || running == 0) && now <= case.latest_start(end)
     }
 }
 
@@ -159,6 +165,16 @@ mod test {
         assert_eq!(all_started(&mut fast, 0), [(0, 0)]);
         let mut many = schedule(3, 5.0, 99, &[(10, 0.0, 9, 9)]);
         assert_eq!(all_started(&mut many, 0).len(), 3);
+    }
+
+    #[test]
+    fn many_slow_paths_leave_room_for_fast_ones() {
+        let mut schedule = schedule(16, 32.0, 999, &[(480, 0.01, 99, 99), (40, 10.0, 2, 2)]);
+        let started = all_started(&mut schedule, 0);
+        let of = |case| started.iter().filter(|(of, _)| *of == case).count();
+        assert_eq!((of(0), of(1)), (14, 2));
+        schedule.finish(1, || true);
+        assert_eq!(schedule.start_next(SECOND(40)), None);
     }
 
     #[test]

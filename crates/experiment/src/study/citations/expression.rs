@@ -95,8 +95,8 @@ fn read_cells(text: &str, study: &Study, kept: &StoredResults) -> Result<Vec<f64
     for figure in figures.split(',') {
         let of = study.figures.iter().find(|of| of.id == figure);
         let of = of.ok_or_else(|| format!("there is no figure `{figure}`"))?;
-        let first = of.y.first().map_or("", |measure| measure.metric.as_str());
-        let metric = metric.unwrap_or(first);
+        let first = of.y.first().map(|measure| measure.name()).unwrap_or_default();
+        let metric = metric.unwrap_or(&first);
         for arm in arms.split(',') {
             let is_it = |name: &&ResultKey| {
                 name.figure == figure

@@ -179,9 +179,9 @@ impl CaseBuilder<'_> {
     fn in_figure(self, predicate: &str, key: &str, name: &str) -> Result<Self, Error> {
         let keys = keys!["statement", self.number, predicate, key];
         let figure = find_name(self.file, &keys, "figure", name, &figure_names(self.study))?;
-        let metric = &self.planned().figure.y[self.measure].metric;
+        let metric = self.planned().figure.y[self.measure].name();
         let of = &self.figures[figure].figure;
-        let measure = find_measure(self.file, of, &keys, Some(metric))?;
+        let measure = find_measure(self.file, of, &keys, Some(&metric))?;
         Ok(Self { figure, measure, is_base: true, ..self })
     }
 

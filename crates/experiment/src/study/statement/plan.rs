@@ -61,7 +61,7 @@ fn plan_statement(
         let of = &figures[figure].figure;
         let metric_keys = keys!["statement", number, "metric"];
         let measure = find_measure(file, of, &metric_keys, statement.metric.as_deref())?;
-        check_unit(file, statement, number, &of.y[measure].metric)?;
+        check_unit(file, statement, number, &of.y[measure].name())?;
         for &reading in &readings {
             let cases = CaseBuilder {
                 file,

@@ -43,7 +43,7 @@ pub fn a_transcript_is_read_as_it_was_written() {
         let read = Transcript::parse(&transcript.text()).expect("it is readable");
         for line in &mut record.lines {
             line.note.clear();
-            line.at = (line.at * 10.0).round() / 10.0;
+            line.at = line.at.round_ties_even();
         }
         assert_eq!((read.kernel, read.record.lines), (transcript.kernel, record.lines));
     }

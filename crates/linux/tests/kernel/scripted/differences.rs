@@ -3,7 +3,7 @@
 
 use super::compare::Aspect::{self, Segments, Time, Window};
 
-/// Where a difference is seen: the script, what differs, and the time of the step after which it
+/// The place of a difference: the script, what differs, and the time of the step after which it
 /// begins (ms).
 type Seen = (&'static str, Aspect, u64);
 
@@ -35,7 +35,20 @@ pub fn unknown_names(scripts: &[&str]) -> Vec<&'static str> {
 const KNOWN: &[(&str, &[Seen])] = &[
     (
         "HyStart ends slow start with Reno, too; in Linux it is a part of CUBIC.",
-        &[("groups_of_four", Segments, 465), ("groups_of_four", Window, 465)],
+        &[
+            ("groups_of_four", Segments, 465),
+            ("groups_of_four", Window, 465),
+            ("random_losses_short_round_trip", Segments, 128),
+            ("random_losses_short_round_trip", Window, 128),
+            ("late_segments", Segments, 293),
+            ("late_segments", Window, 293),
+            ("very_late_segments", Segments, 293),
+            ("very_late_segments", Window, 293),
+            ("short_queue", Segments, 250),
+            ("short_queue", Window, 250),
+            ("short_outage", Segments, 250),
+            ("short_outage", Window, 250),
+        ],
     ),
     (
         "HyStart ends slow start at another acknowledgment than Linux's.",
@@ -51,17 +64,19 @@ const KNOWN: &[(&str, &[Seen])] = &[
             ("two_losses_without_sack", Segments, 208),
             ("two_losses_without_sack", Window, 206),
             ("limited_transmit_without_sack", Window, 236),
+            ("random_losses_without_sack", Segments, 234),
+            ("random_losses_without_sack", Window, 232),
         ],
     ),
     (
         "Linux takes a timeout for spurious as soon as data that it did not retransmit is \
          acknowledged, also by an acknowledgment that covers the retransmission.",
-        &[
-            ("second_rto", Segments, 1614),
-            ("second_rto", Window, 1614),
-            ("undo_of_a_timeout", Segments, 766),
-            ("undo_of_a_timeout", Window, 700),
-        ],
+        &[("undo_of_a_timeout", Segments, 766), ("undo_of_a_timeout", Window, 700)],
+    ),
+    (
+        "After the undo of two timeouts driftway's reordering timer retransmits a segment; \
+         Linux only probes the tail.",
+        &[("second_rto", Segments, 1614), ("second_rto", Window, 1614)],
     ),
     (
         "F-RTO when SACK reports originals or new data: Linux decides at the first such \
@@ -79,8 +94,8 @@ const KNOWN: &[(&str, &[Seen])] = &[
         &[("f_rto_loss_after_all", Segments, 902)],
     ),
     (
-        "The window's reduction for a mark ends with one segment more, or is not continued by \
-         a loss recovery in the same window.",
+        "A loss recovery within the response to a mark ends in Linux when the window that was \
+         marked is acknowledged, in driftway when all that was sent before the loss was found is.",
         &[("ece_then_loss", Segments, 310), ("ece_then_loss", Window, 310)],
     ),
     (
@@ -98,8 +113,8 @@ const KNOWN: &[(&str, &[Seen])] = &[
         &[("application_limited", Segments, 1670), ("application_limited", Window, 570)],
     ),
     (
-        "Linux delays acknowledgments by an adaptive time (at least 40 ms), and not at all at \
-         a connection's start, after a pause or for small segments; the details differ.",
+        "Linux acknowledges more often while its receive buffer grows by itself, and announces \
+         no window that has not fallen by half.",
         &[("we_close_ours", Segments, 442), ("later_acks", Segments, 206)],
     ),
     (
@@ -138,6 +153,40 @@ const KNOWN: &[(&str, &[Seen])] = &[
             ("repeated_fin_in_close_wait", Segments, 450),
             ("repeated_fin_in_last_ack", Segments, 300),
             ("repeated_fin_in_closing", Segments, 250),
+        ],
+    ),
+    (
+        "RACK's reordering timer lasts at least two ticks in Linux (8 ms at 250 Hz), so that \
+         the next acknowledgment often comes first.",
+        &[
+            ("random_losses_delayed_acks", Segments, 359),
+            ("random_losses_delayed_acks", Window, 656),
+            ("marks_and_losses", Segments, 843),
+        ],
+    ),
+    (
+        "For a recovery that RACK's timer starts, Linux's proportional rate reduction counts \
+         one segment as delivered.",
+        &[("random_losses", Segments, 1837), ("random_losses", Window, 1837)],
+    ),
+    (
+        "Linux's minimum round trip, of which RACK waits for a quarter, includes the \
+         handshake's.",
+        &[
+            ("random_losses_long_round_trip", Segments, 4006),
+            ("random_losses_long_round_trip", Time, 3906),
+            ("random_losses_long_round_trip", Window, 4006),
+        ],
+    ),
+    (
+        "After a pause Linux sends the second paced burst earlier, by up to half of its \
+         interval (a credit for the pause).",
+        &[
+            ("bbr_start", Segments, 202),
+            ("bbr_transfer", Segments, 147),
+            ("bbr_transfer", Window, 222),
+            ("bbr_loss", Segments, 202),
+            ("bbr_loss", Window, 204),
         ],
     ),
 ];

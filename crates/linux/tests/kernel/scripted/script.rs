@@ -87,6 +87,9 @@ impl Script {
     pub fn reno(self) -> Self {
         Self { control: "reno", ..self }
     }
+    pub fn bbr(self) -> Self {
+        Self { control: "bbr", ..self }
+    }
     pub fn without_sack(self) -> Self {
         Self { sack: false, ..self }
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use super::compare::Comparison;
 use super::record::{Kind, Line, Record};
 use super::script::Script;
 
@@ -27,7 +28,14 @@ fn path(script: &Script) -> PathBuf {
 const HEAD: &str = "# Linux ";
 
 impl Transcript {
+    /// Stores the transcript of a script, unless the stored one says the same.
     pub fn write(&self, script: &Script) {
+        if let Some(stored) = Self::read(script)
+            && stored.kernel == self.kernel
+            && Comparison::new(&stored.record, &self.record).differences().is_empty()
+        {
+            return;
+        }
         let file = path(script);
         fs::create_dir_all(file.parent().expect("a folder")).expect("it can be created");
         fs::write(file, self.text()).expect("a transcript can be written");
@@ -46,7 +54,7 @@ impl Transcript {
                 Kind::Sent => '>',
                 Kind::Window => '=',
             };
-            text += &format!("{at:.1} {kind} {what}\n");
+            text += &format!("{at:.0} {kind} {what}\n");
         }
         text
     }

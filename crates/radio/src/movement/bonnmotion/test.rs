@@ -51,6 +51,22 @@ fn errors_have_a_location_a_message_and_help() {
     starts("1 1 2 1 5 4", "a.movements:1:7: the node would move faster than 1e6 m/s");
 }
 
+/// BonnMotion 3 writes `#3D` and a height with each waypoint. The second file, of twelve numbers, is valid
+/// as four waypoints of three numbers.
+#[test]
+fn files_with_heights_are_refused_by_name() {
+    let error = parse("a.movements", "#3D\n0 100 100 20 9 50 60 20").unwrap_err().to_string();
+    assert!(error.starts_with("a.movements:1:1: this is a file of BonnMotion in three dimensions"));
+    let flat = "0 100 100 1.5 2 110 100 1.5 200 300 100 1.5\n";
+    assert!(parse("a", &flat[..flat.len() - 1].replace(" 1.5", "")).is_ok());
+    let error = parse("a", flat).unwrap_err().to_string();
+    assert!(error.starts_with("a:1:1: each waypoint has four numbers"), "{error}");
+    // Twelve numbers in a plane: the fourth, eighth and twelfth differ.
+    assert!(parse("a", "0 1 2 3 4 5 6 7 8 9 10 11").is_ok());
+    // One waypoint of three numbers, and none of four.
+    assert!(parse("a", "0 100 100").is_ok());
+}
+
 #[test]
 fn a_repeated_waypoint_is_valid() {
     let movement = parse("test", "1 1 2 1 1 2 2 3 4").expect("a valid file");

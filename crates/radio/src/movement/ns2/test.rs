@@ -149,3 +149,16 @@ fn errors_have_a_location_a_message_and_help() {
     starts("# nothing\n", "walk.mov:1:1: the file has no nodes");
     starts(&file("Ž $node_(0) set X_ 1"), "walk.mov:4:1: unknown statement");
 }
+
+/// Scripts of CORE number nodes from 1.
+#[test]
+fn node_numbers_begin_anywhere() {
+    let text = "$node_(7) set X_ 1.0\n$node_(7) set Y_ 2.0\n$node_(8) set X_ 3.0\n\
+                $node_(8) set Y_ 4.0\n$ns_ at 1.0 \"$node_(8) setdest 13.0 4.0 10.0\"\n";
+    let movement = parse("core", text).expect("a valid file");
+    assert_eq!((movement.nodes(), movement.end()), (2, Instant::from_secs(2)));
+    assert_eq!((movement.bounds().low, movement.bounds().high), ((1.0, 2.0), (13.0, 4.0)));
+    let gap = text.replace("(8)", "(9)");
+    let error = parse("core", &gap).expect_err("a gap").to_string();
+    assert!(error.starts_with("core:3:1: there is a node 9, but no node 8"), "{error}");
+}

@@ -107,6 +107,30 @@ fn movement_files_are_relative_to_the_scenario() {
     assert_eq!(network(&load("bonn", bonnmotion, file).unwrap()).nodes, Some(2));
 }
 
+fn gzip(content: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(content).unwrap();
+    packed.finish().unwrap()
+}
+
+/// What a compressed file unpacks to is limited: 70 MiB of blanks are 0.3 MB.
+#[test]
+fn compressed_movement_files_are_read() {
+    let file = "mobility = { file = \"two.mov\" }";
+    let packed = gzip(MOVES.as_bytes());
+    let scenario = load("gzip", &packed, file).unwrap();
+    assert_eq!(network(&scenario).movement.as_ref().unwrap().bounds().high, (100.0, 200.0));
+    let error = load("cut", &packed[..packed.len() - 9], file).unwrap_err();
+    assert!(error.contains("two.mov: this file is not a complete gzip file"), "{error}");
+    let blanks = gzip(&vec![b' '; 70 << 20]);
+    let error = load("blanks", &blanks, file).unwrap_err();
+    assert!(error.contains("two.mov: this file unpacks to more than 64 MiB"), "{error}");
+    // An error within it has its line.
+    let broken = gzip(MOVES.replace("setdest 100", "setdest 1OO").as_bytes());
+    assert!(load("wrong", &broken, file).unwrap_err().starts_with("two.mov:7:"));
+}
+
 #[test]
 fn errors_in_movement_files_are_located() {
     let file = "mobility = { file = \"two.mov\" }";

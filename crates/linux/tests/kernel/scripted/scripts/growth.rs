@@ -2,7 +2,7 @@
 
 use crate::scripted::receiver::{CLEAN, Path};
 use crate::scripted::script::Script;
-use crate::scripted::segment::{ack, acks};
+use crate::scripted::segment::{ack, acks, growing_block};
 
 pub fn scripts() -> Vec<Script> {
     vec![
@@ -17,6 +17,10 @@ pub fn scripts() -> Vec<Script> {
         cubic_between_losses(),
         reno_between_losses(),
         losses_with_delayed_acks(),
+        bbr_start(),
+        bbr_paced_burst(),
+        bbr_transfer(),
+        bbr_loss(),
         nagle(),
     ]
 }
@@ -109,6 +113,47 @@ fn losses_with_delayed_acks() -> Script {
         .receiver(Path { rtt: 51, lost, delays_acks: true, ..CLEAN })
         .writes(400_000)
         .at(3500)
+}
+
+fn bbr_start() -> Script {
+    Script::new("bbr_start", "BBR paces the initial window by the handshake's round trip")
+        .bbr()
+        .in_flight(40)
+        .at(200)
+        .receives_all(acks(1, 10001))
+        .at(290)
+}
+
+fn bbr_paced_burst() -> Script {
+    Script::new("bbr_paced_burst", "one acknowledgment of the window: the next is paced")
+        .bbr()
+        .in_flight(40)
+        .at(200)
+        .receives(ack(10001))
+        .at(300)
+        .receives(ack(20001))
+        .at(390)
+}
+
+fn bbr_transfer() -> Script {
+    Script::new("bbr_transfer", "STARTUP, DRAIN and PROBE_BW over a path of 1 ms a segment")
+        .bbr()
+        .established()
+        .receiver(Path { rtt: 41, ..CLEAN })
+        .writes(400_000)
+        .at(1500)
+}
+
+fn bbr_loss() -> Script {
+    Script::new("bbr_loss", "the first of ten segments is lost: no reduction by a half")
+        .bbr()
+        .in_flight(40)
+        .at(200)
+        .receives_all(growing_block(1, 1001, 10001))
+        .at(302)
+        .receives(ack(1).sack(&[(1001, 11001)]))
+        .receives(ack(12001))
+        .at(390)
 }
 
 fn nagle() -> Script {

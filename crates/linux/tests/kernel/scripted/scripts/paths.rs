@@ -43,12 +43,12 @@ fn transfer(script: Script, path: Path, bytes: u64, end: u64) -> Script {
 
 fn random_losses() -> Script {
     let path = Path { rtt: 41, lost: SCATTERED, ..CLEAN };
-    transfer(reno("random_losses", "a loss in a hundred segments, 40 ms"), path, 1_000_000, 5000)
+    transfer(reno("random_losses", "a loss in a hundred segments, 40 ms"), path, 600_000, 5000)
 }
 
 fn random_losses_short_round_trip() -> Script {
     let path = Path { rtt: 9, lost: SCATTERED, ..CLEAN };
-    transfer(reno("random_losses_short_round_trip", "the same, 10 ms"), path, 1_000_000, 4000)
+    transfer(reno("random_losses_short_round_trip", "the same, 10 ms"), path, 500_000, 4000)
 }
 
 fn random_losses_long_round_trip() -> Script {
@@ -64,7 +64,7 @@ fn random_losses_without_sack() -> Script {
 
 fn random_losses_delayed_acks() -> Script {
     let path = Path { rtt: 41, lost: SCATTERED, delays_acks: true, ..CLEAN };
-    transfer(reno("random_losses_delayed_acks", "with delayed ACKs"), path, 600_000, 5000)
+    transfer(reno("random_losses_delayed_acks", "with delayed ACKs"), path, 400_000, 5000)
 }
 
 fn random_losses_cubic() -> Script {
@@ -115,7 +115,7 @@ fn marks_and_losses() -> Script {
 
 fn short_queue() -> Script {
     let path = Path { rtt: 41, queue: 30, ..CLEAN };
-    transfer(reno("short_queue", "slow start overruns a queue of 30 segments"), path, 800_000, 4000)
+    transfer(reno("short_queue", "slow start overruns a queue of 30 segments"), path, 500_000, 4000)
 }
 
 fn short_queue_cubic() -> Script {
@@ -128,12 +128,12 @@ fn outage_with_a_large_window() -> Script {
     transfer(
         cubic("outage_with_a_large_window", "a hundred segments are lost"),
         path,
-        500_000,
+        400_000,
         5000,
     )
 }
 
 fn short_outage() -> Script {
     let path = Path { rtt: 41, outage: Some((400, 460)), ..CLEAN };
-    transfer(reno("short_outage", "60 ms, shorter than the timeout"), path, 500_000, 3000)
+    transfer(reno("short_outage", "60 ms, shorter than the timeout"), path, 300_000, 3000)
 }
