@@ -278,7 +278,7 @@ pub struct PaperArgs {
     #[arg(long, conflicts_with_all = ["figure", "reading", "runs", "quick", "kernel", "out", "json"])]
     pub numbers: bool,
     /// Record the results in the paper's results.csv and README tables; with --figure, of that figure
-    #[arg(long, conflicts_with_all = ["figure", "reading", "runs", "quick", "kernel", "numbers"])]
+    #[arg(long, conflicts_with_all = ["reading", "runs", "quick", "kernel", "numbers"])]
     pub record: bool,
     /// Print one JSON document instead of tables
     #[arg(long)]

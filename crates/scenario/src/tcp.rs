@@ -108,7 +108,7 @@ macro_rules! tcp {
             /// available with every `flow.tcp.recovery`: tahoe and reno need `"reno"`; `"bbr"` and
             /// `"bbr3"`, which measure the delivery rate and pace by it, need rack-tlp.
             pub growth: Growth,
-            /// The end of slow start before losses: `"none"`, `"linux"` (HyStart, by trains of ACKs
+            /// The end of slow start before losses: `"none"`, `"linux"` (HyStart of Linux' CUBIC, by trains of ACKs
             /// and by delay) or `"rfc9406"` (HyStart++).
             pub hystart: Hystart,
             /// Maximum segment size: the largest payload of a segment, before TCP options are

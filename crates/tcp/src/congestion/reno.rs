@@ -3,8 +3,8 @@
 use driftway_base::Instant;
 
 use super::contract::{
-    AckedData, CongestionControl, CongestionWindow, ControlDescriptor, ControlOptions, MAX_WINDOW,
-    slow_start,
+    AckedData, CongestionControl, CongestionWindow, ControlDescriptor, ControlOptions, HystartKind,
+    MAX_WINDOW, slow_start,
 };
 use super::hystart::Hystart;
 use super::whole_segments::{WholeSegments, segments};
@@ -22,8 +22,13 @@ impl ControlDescriptor for Reno {
     const CLASSIC: bool = true;
 
     fn from_options(options: &ControlOptions) -> Self {
+        // Linux' HyStart is a part of its CUBIC.
+        let hystart = match options.hystart {
+            HystartKind::Linux => HystartKind::None,
+            other => other,
+        };
         Self {
-            hystart: Hystart::new(options),
+            hystart: Hystart::new(&ControlOptions { hystart, ..*options }),
             whole: options.linux_growth.then(WholeSegments::default),
         }
     }
