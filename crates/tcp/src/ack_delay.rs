@@ -25,7 +25,7 @@ pub(crate) struct AckDelay {
     pushed: u32,
 }
 
-/// What the delay depends on.
+/// Limits of the delay.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckDelayLimits {
     /// Shortest delay (TCP_ATO_MIN).

@@ -12,7 +12,7 @@ pub struct Prr {
     delivered: u32,
     /// Bytes sent in it (§6: prr_out).
     out: u32,
-    /// What may be sent is rounded up to whole segments, as in Linux.
+    /// The amount that may be sent is rounded up to whole segments, as in Linux.
     whole_segments: bool,
 }
 

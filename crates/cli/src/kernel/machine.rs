@@ -19,7 +19,7 @@ pub const MAX_FILES_PER_RUN: u64 = 32;
 /// Checks that this process can make namespaces and devices.
 ///
 /// # Errors
-/// What it lacks.
+/// The list of what it lacks.
 pub fn check_machine() -> Result<(), Failure> {
     check_requirements().map_err(|missing| Failure::Input(format!("--kernel: {missing}")))?;
     match missing_capability() {

@@ -20,7 +20,7 @@ const LOW_WINDOW: u32 = 16;
 /// Acknowledgments closer together belong to one train (`hystart_ack_delta_us`).
 const TRAIN_GAP: Duration = Duration::from_millis(2);
 
-/// What may be merged into one acknowledgment, and the longest time that this takes.
+/// Bytes that may be merged into one acknowledgment, and the longest time that this takes.
 const MERGED_BYTES: u32 = 4 * 65_536;
 const MAX_ACK_DELAY: Duration = Duration::from_millis(1);
 

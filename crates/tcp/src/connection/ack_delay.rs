@@ -8,7 +8,7 @@ use crate::ack_delay::AckDelayLimits;
 use crate::config::DelayedAck;
 
 impl Connection {
-    /// What Linux' delay depends on; `None`: the delay is that of the configuration.
+    /// Limits of Linux' delay; `None`: the delay is that of the configuration.
     fn ack_delay_limits(&self) -> Option<AckDelayLimits> {
         let delayed = self.config.delayed_ack.filter(|_| self.config.quick_acks)?;
         let rtt = &self.snd.rtt;

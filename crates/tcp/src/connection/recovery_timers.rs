@@ -19,7 +19,7 @@ use crate::sent_log::SentSegment;
 use crate::timer::Timer;
 use crate::undo_state::dsack_block;
 
-/// What an acknowledgment has delivered.
+/// The data that an acknowledgment has delivered.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Delivered {
     /// Round-trip time of the newest segment that was sent once.
