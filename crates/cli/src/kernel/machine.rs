@@ -11,8 +11,6 @@ use crate::failure::Failure;
 /// Largest number of parallel runs per processor: one over a slow path, which waits most of the time,
 /// needs some thousandths of a processor.
 pub const JOBS_PER_PROCESSOR: u64 = 80;
-/// Largest sum of the throughputs of parallel runs per processor (bit/s).
-pub const THROUGHPUT_PER_PROCESSOR_BPS: f64 = 3e7;
 /// Largest number of open files of a run.
 pub const MAX_FILES_PER_RUN: u64 = 32;
 

@@ -19,9 +19,7 @@ use driftway_sim::results::{FlowResult, RunResult};
 
 use crate::args::PaperArgs;
 use crate::failure::Failure;
-use crate::kernel::machine::{
-    self, JOBS_PER_PROCESSOR, MAX_FILES_PER_RUN, THROUGHPUT_PER_PROCESSOR_BPS,
-};
+use crate::kernel::machine::{self, JOBS_PER_PROCESSOR, MAX_FILES_PER_RUN};
 use crate::output::{check_output, print_results, with_output, write_results};
 use crate::run::progress_bar;
 use crate::runner::{self, RunnerOptions};
@@ -33,6 +31,8 @@ use driftway_experiment::study::source::Source;
 use emulated_run::EmulatedRun;
 use kernel_plan::{KernelPlan, PlannedRun};
 
+/// Largest sum of the throughputs of parallel runs without an end per processor, by default (bit/s).
+const THROUGHPUT_PER_PROCESSOR_BPS: f64 = 3e7;
 /// Largest number of attempts at a run that cannot be trusted.
 const MAX_ATTEMPTS: u32 = 3;
 

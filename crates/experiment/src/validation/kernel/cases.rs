@@ -332,7 +332,7 @@ pub(super) mod test {
     fn the_quick_part_is_shorter() {
         let (full, quick) = (plan_all(&TWO, false), plan_all(&TWO, true));
         assert!(quick.len() < full.len());
-        for (cases, [fast, slow]) in [(&full, [40, 480]), (&quick, [15, 200])] {
+        for (cases, [fast, slow]) in [(&full, [40, 480]), (&quick, [20, 200])] {
             for case in cases.iter() {
                 let is_slow = case.is_named("liu-singh-2001")
                     || ["singh-iyer-2002/modern-up", "singh-iyer-2002/modern-down"]

@@ -45,7 +45,7 @@ impl Extent {
     };
     /// The quick part: up to 5 minutes.
     pub const QUICK: Self = Self {
-        fast: PathExtent { duration: Duration::from_secs(15), kernel_runs: 2, simulated_runs: 40 },
+        fast: PathExtent { duration: Duration::from_secs(20), kernel_runs: 2, simulated_runs: 40 },
         slow: PathExtent {
             duration: Duration::from_secs(200),
             kernel_runs: 10,
