@@ -6,10 +6,17 @@ use driftway_experiment::labels::value_label;
 use driftway_scenario::{Application, Network};
 use driftway_sim::results::{FlowSummary, RunDocument};
 
-/// Name of a flow: `0 → 4 Reno, ATCP`; in a mixed network with the names of its nodes.
+/// Name of a flow: `0 → 4 Reno, ATCP`, in a mixed network with the names of its nodes; with its own
+/// name, if it has one, `voice, 3 → 7 UDP`.
 pub fn flow_name(document: &RunDocument, flow: &FlowSummary) -> String {
-    let [from, to] = [flow.source, flow.destination].map(|node| document.scenario.node_name(node));
-    let mut name = format!("{from} → {to} {}", transport(flow));
+    let ends = [flow.source, flow.destination].map(|node| document.scenario.node_name(node));
+    let mut name = match (&flow.name, document.runs.len()) {
+        // Each seed may have drawn another pair.
+        (Some(name), 2..) if !document.scenario.traffic.is_empty() => name.clone(),
+        (Some(name), _) => format!("{name}, {} → {}", ends[0], ends[1]),
+        (None, _) => format!("{} → {}", ends[0], ends[1]),
+    };
+    let _ = write!(name, " {}", transport(flow));
     if let Some(aid) = &flow.aid {
         let _ = write!(name, ", {}", value_label(aid));
     }
@@ -47,4 +54,50 @@ fn transport(flow: &FlowSummary) -> String {
 pub fn is_transfer(document: &RunDocument, flow: usize) -> bool {
     let flow = document.scenario.flows.get(flow);
     flow.is_some_and(|flow| matches!(flow.application, Application::Transfer(_)))
+}
+
+#[cfg(test)]
+mod test {
+    use std::collections::BTreeMap;
+
+    use driftway_scenario::Scenario;
+    use driftway_sim::results::{RunResult, SCHEMA, Summary, Timing};
+
+    use super::*;
+
+    fn name(traffic: &str, runs: usize, name: Option<&str>) -> String {
+        let text = format!(
+            "name = 'n'\nduration = '9 s'\n[network]\nkind = 'path'\nhops = 2\n\
+             link = {{ rate = '1 Mbit/s', delay = '1 ms' }}\n\
+             [[flow]]\nfrom = 0\nto = 2\napplication = 'ftp'\n{traffic}"
+        );
+        let flow = FlowSummary {
+            source: 0,
+            destination: 2,
+            name: name.map(str::to_owned),
+            tcp: None,
+            aid: None,
+            receiver_aid: None,
+            completed: 0,
+            metrics: BTreeMap::new(),
+        };
+        let document = RunDocument {
+            schema: SCHEMA,
+            version: String::new(),
+            scenario: Scenario::parse("n.toml", &text, &[]).unwrap(),
+            runs: vec![RunResult::default(); runs],
+            summary: Summary { runs: runs as u64, flows: Vec::new(), drops: BTreeMap::new() },
+            timing: Timing { wall_s: 0.0, jobs: 1, events_per_s: None },
+        };
+        flow_name(&document, &flow)
+    }
+
+    #[test]
+    fn a_flow_has_its_ends_and_its_name() {
+        let traffic = "[[traffic]]\npairs = 1\napplication = 'ftp'\n";
+        assert_eq!(name("", 5, None), "0 → 2 UDP");
+        assert_eq!(name("", 5, Some("voice")), "voice, 0 → 2 UDP");
+        assert_eq!(name(traffic, 1, Some("voice")), "voice, 0 → 2 UDP");
+        assert_eq!(name(traffic, 5, Some("voice")), "voice UDP", "each run may have other ends");
+    }
 }

@@ -15,6 +15,7 @@ pub fn summarise(runs: &[RunResult]) -> Summary {
         FlowSummary {
             source: flow.source,
             destination: flow.destination,
+            name: flow.name.clone(),
             tcp: flow.tcp.clone(),
             aid: flow.aid.clone(),
             receiver_aid: flow.receiver_aid.clone(),

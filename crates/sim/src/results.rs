@@ -495,10 +495,13 @@ pub struct Summary {
 /// One flow over all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowSummary {
-    /// The sending node.
+    /// The sending node; of a drawn pair that of the first run.
     pub source: u32,
-    /// The receiving node.
+    /// The receiving node; of a drawn pair that of the first run.
     pub destination: u32,
+    /// The flow's name; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Its TCP, as in `runs[].flows[].tcp`.
     pub tcp: Option<String>,
     /// Its aid, as in `runs[].flows[].aid`.

@@ -159,7 +159,8 @@ mod test {
         let gaps: Vec<f64> = at.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
         let n = gaps.len() as f64;
         let mean = gaps.iter().sum::<f64>() / n;
-        let deviation = (gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / n).sqrt();
+        let deviation =
+            (gaps.iter().map(|gap| (gap - mean) * (gap - mean)).sum::<f64>() / n).sqrt();
         assert!(
             (mean - 250.0).abs() < 8.0 && (deviation - 250.0).abs() < 12.0,
             "{mean} {deviation}"

@@ -114,7 +114,7 @@ fn gzip(content: &[u8]) -> Vec<u8> {
     packed.finish().unwrap()
 }
 
-/// What a compressed file unpacks to is limited: 70 MiB of blanks are 0.3 MB.
+/// The size unpacked is limited: 70 MiB of blanks are 0.3 MB compressed.
 #[test]
 fn compressed_movement_files_are_read() {
     let file = "mobility = { file = \"two.mov\" }";
