@@ -83,9 +83,9 @@ impl Connection {
         let send = &self.snd.send_state;
         let mut blocks = [SeqRange::new(send.una(), send.una()); 4];
         let mut count = 0;
-        for (place, block) in
-            blocks.iter_mut().zip(valid_sack_blocks(segment, send.una(), send.max()))
-        {
+        // A peer may send blocks although SACK is not agreed.
+        let reported = valid_sack_blocks(segment, send.una(), send.max());
+        for (place, block) in blocks.iter_mut().zip(reported.filter(|_| self.negotiated.sack)) {
             *place = block;
             count += 1;
         }

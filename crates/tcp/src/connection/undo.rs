@@ -41,7 +41,8 @@ impl Connection {
         }
         let echo = segment.options.timestamps.map_or(0, |timestamps| timestamps.echo);
         if echo != 0 && Seq(echo).before(Seq(stamp)) {
-            if let Some(state) = self.snd.undo_state {
+            // Linux learns from it how far segments are overtaken.
+            if let Some(state) = self.snd.undo_state.filter(|_| self.config.linux_growth) {
                 self.snd.recovery.on_overtaken(state.start());
             }
             self.undo_response(now, segment);

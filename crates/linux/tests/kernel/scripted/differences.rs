@@ -34,23 +34,6 @@ pub fn unknown_names(scripts: &[&str]) -> Vec<&'static str> {
 /// Reasons, and where their effects are seen.
 const KNOWN: &[(&str, &[Seen])] = &[
     (
-        "HyStart ends slow start with Reno, too; in Linux it is a part of CUBIC.",
-        &[
-            ("groups_of_four", Segments, 465),
-            ("groups_of_four", Window, 465),
-            ("random_losses_short_round_trip", Segments, 128),
-            ("random_losses_short_round_trip", Window, 128),
-            ("late_segments", Segments, 293),
-            ("late_segments", Window, 293),
-            ("very_late_segments", Segments, 293),
-            ("very_late_segments", Window, 293),
-            ("short_queue", Segments, 250),
-            ("short_queue", Window, 250),
-            ("short_outage", Segments, 250),
-            ("short_outage", Window, 250),
-        ],
-    ),
-    (
         "HyStart ends slow start at another acknowledgment than Linux's.",
         &[("groups_of_four_cubic", Window, 457), ("neighbours_swapped", Window, 455)],
     ),
@@ -159,6 +142,8 @@ const KNOWN: &[(&str, &[Seen])] = &[
         "RACK's reordering timer lasts at least two ticks in Linux (8 ms at 250 Hz), so that \
          the next acknowledgment often comes first.",
         &[
+            ("random_losses_short_round_trip", Segments, 318),
+            ("random_losses_short_round_trip", Window, 320),
             ("random_losses_delayed_acks", Segments, 359),
             ("random_losses_delayed_acks", Window, 656),
             ("marks_and_losses", Segments, 843),
