@@ -277,7 +277,7 @@ pub struct PaperArgs {
     /// Compare each number cited in its texts with the value of a run
     #[arg(long, conflicts_with_all = ["figure", "reading", "runs", "quick", "kernel", "out", "json"])]
     pub numbers: bool,
-    /// Record the results, of these figures, in the paper's results.csv and README tables
+    /// Record the results (of --figure) in results.csv and the README
     #[arg(long, conflicts_with_all = ["reading", "runs", "quick", "kernel", "numbers"])]
     pub record: bool,
     /// Print one JSON document instead of tables
