@@ -14,7 +14,7 @@ pub const MAX_SEPARATE_FLOWS: usize = 4;
 
 /// Explanation of aggregated values.
 pub const AGGREGATION_NOTE: &str = "For all flows together, throughput and counts are summed over the flows of a \
-     run, ratios are those of the sums, times are means over the flows, and the longest RTO is the \
+     run, ratios are those of the sums, hops are means over the packets, times over the flows, and the longest RTO is the \
      maximum over the flows.";
 
 /// Statistics of a flow, or of all flows of a scenario together.
@@ -83,6 +83,20 @@ fn aggregate_of_run(scenario: &Scenario, metric: &str, run: &RunResult) -> Optio
             let sent: u64 = of_tcp().map(|flow| flow.segments_sent).sum();
             ratio(again as f64, sent as f64)
         }
+        "delivery_ratio" => {
+            let sum = |of: fn(&FlowResult) -> u64| run.flows.iter().map(of).sum::<u64>() as f64;
+            ratio(sum(|flow| flow.delivered_packets), sum(|flow| flow.sent_packets))
+        }
+        // Means of packets: a flow counts by how many it has delivered.
+        "mean_hops" | "shortest_hops" => {
+            let weighted = run.flows.iter().filter_map(|flow| {
+                let packets = flow.delivered_packets as f64;
+                reading(flow).map(|hops| (hops * packets, packets))
+            });
+            let (hops, packets) =
+                weighted.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+            ratio(hops, packets)
+        }
         "rto_max_s" => values.into_iter().reduce(f64::max),
         // Times are means over the flows; throughput and counts are sums.
         _ if metric.ends_with("_s") => Some(sum / values.len() as f64),
@@ -147,6 +161,10 @@ mod test {
             retransmissions: Some(1),
             retransmission_ratio: Some(0.25),
             rto_max_s: completion_s,
+            sent_packets: 10,
+            delivered_packets: delivered_bytes / 100,
+            delivery_ratio: Some(delivered_bytes as f64 / 1000.0),
+            mean_hops: (delivered_bytes > 0).then(|| 1.0 + delivered_bytes as f64 / 300.0),
             ..FlowResult::default()
         }
     }
@@ -211,5 +229,34 @@ mod test {
         let ratios = [900.0 / 2500.0, 1200.0 / 2900.0];
         let goodput = aggregate(&document()).metrics["goodput_ratio"].unwrap();
         assert!((goodput.mean - (ratios[0] + ratios[1]) / 2.0).abs() < 1e-12, "{goodput:?}");
+    }
+
+    #[test]
+    fn ratios_and_hops_are_those_of_all_packets() {
+        // Of 50 packets 9 and 12 arrive; over two hops, and the six of the first flow over three.
+        let all = aggregate(&document());
+        let mean = |metric: &str| all.metrics[metric].unwrap().mean;
+        assert!((mean("delivery_ratio") - (9.0 / 50.0 + 12.0 / 50.0) / 2.0).abs() < 1e-12);
+        assert!((mean("mean_hops") - (2.0 + (6.0 * 3.0 + 6.0 * 2.0) / 12.0) / 2.0).abs() < 1e-12);
+        assert_eq!(all.metrics["shortest_hops"], None);
+    }
+
+    /// A metric without a unit that counts nothing must not be a sum: each is named here or in the match
+    /// above.
+    #[test]
+    fn what_is_summed_is_an_amount() {
+        let sums: Vec<&str> = FLOW_METRICS
+            .iter()
+            .map(|(name, _)| *name)
+            .filter(|name| name.ends_with("_ratio") || name.ends_with("_hops"))
+            .collect();
+        let known = [
+            "goodput_ratio",
+            "retransmission_ratio",
+            "delivery_ratio",
+            "mean_hops",
+            "shortest_hops",
+        ];
+        assert!(sums.iter().all(|name| known.contains(name)), "{sums:?}");
     }
 }
