@@ -2,20 +2,17 @@
 
 use driftway_base::{Duration, Instant};
 
+use crate::congestion::path::ProbeTime;
+
 /// Age at which the minimum expires.
 const WINDOW: Duration = Duration::from_secs(10);
-/// Time with little in flight until it counts as measured.
-const PROBE_TIME: Duration = Duration::from_millis(200);
 
 /// The minimum and its age.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MinRtt {
     least: Option<Duration>,
     since: Instant,
-    /// ProbeRtt is over then, once little is in flight.
-    probed_until: Option<Instant>,
-    /// A round has passed since little is in flight.
-    round_passed: bool,
+    probe: ProbeTime,
 }
 
 impl MinRtt {
@@ -39,23 +36,16 @@ impl MinRtt {
     }
     /// Starts ProbeRtt.
     pub fn begin_probe(&mut self) {
-        self.probed_until = None;
+        self.probe.begin();
     }
     /// Handles an acknowledgment in ProbeRtt; `is_low`: four segments are in flight, or fewer. True
     /// if the rounds of the probe start now.
     pub fn on_probe_ack(&mut self, now: Instant, is_low: bool, round_started: bool) -> bool {
-        if self.probed_until.is_none() {
-            if is_low {
-                (self.probed_until, self.round_passed) = (Some(now + PROBE_TIME), false);
-            }
-            return is_low;
-        }
-        self.round_passed |= round_started;
-        false
+        self.probe.on_ack(now, is_low, round_started)
     }
     /// Ends the probe if a round and its time have passed; if idle, its time suffices.
     pub fn end_probe(&mut self, now: Instant, idle: bool) -> bool {
-        let over = self.probed_until.is_some_and(|end| now > end) && (self.round_passed || idle);
+        let over = self.probe.is_over(now, idle);
         if over {
             self.since = now;
         }
@@ -64,7 +54,7 @@ impl MinRtt {
     /// Postpones its times by the time `frozen_for` for which timers were frozen until `now`.
     pub fn postpone(&mut self, now: Instant, frozen_for: Duration) {
         self.since = (self.since + frozen_for).min(now);
-        self.probed_until = self.probed_until.map(|end| end + frozen_for);
+        self.probe.postpone(frozen_for);
     }
 }
 

@@ -3,12 +3,12 @@
 
 use driftway_base::{Duration, Instant};
 
+use crate::congestion::path::ProbeTime;
+
 /// Age at which the minimum expires (MinRTTFilterLen).
 const WINDOW: Duration = Duration::from_secs(10);
 /// Age of the last low measurement at which ProbeRTT begins (ProbeRTTInterval).
 const INTERVAL: Duration = Duration::from_secs(5);
-/// Time of ProbeRTT with little in flight (ProbeRTTDuration).
-const PROBE_TIME: Duration = Duration::from_millis(200);
 
 /// A measurement and its time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,8 +24,7 @@ pub(super) struct MinRtt {
     /// Minimum since the last probe (probe_rtt_min_delay).
     recent: Measurement,
     expired: bool,
-    probed_until: Option<Instant>,
-    round_passed: bool,
+    probe: ProbeTime,
 }
 
 impl MinRtt {
@@ -58,24 +57,17 @@ impl MinRtt {
     }
     /// Starts ProbeRTT.
     pub fn begin_probe(&mut self) {
-        self.probed_until = None;
+        self.probe.begin();
     }
     /// Handles an acknowledgment in ProbeRTT; `is_low`: as little is in flight as it wants. True if
     /// the rounds of the probe start now (BBRHandleProbeRTT).
     pub fn on_probe_ack(&mut self, now: Instant, is_low: bool, round_started: bool) -> bool {
-        if self.probed_until.is_none() {
-            if is_low {
-                (self.probed_until, self.round_passed) = (Some(now + PROBE_TIME), false);
-            }
-            return is_low;
-        }
-        self.round_passed |= round_started;
-        false
+        self.probe.on_ack(now, is_low, round_started)
     }
     /// Ends the probe if a round and its time have passed; if idle, its time suffices
     /// (BBRCheckProbeRTTDone).
     pub fn end_probe(&mut self, now: Instant, idle: bool) -> bool {
-        let over = self.probed_until.is_some_and(|end| now > end) && (self.round_passed || idle);
+        let over = self.probe.is_over(now, idle);
         if over {
             self.recent.at = now;
         }
@@ -85,7 +77,7 @@ impl MinRtt {
     pub fn postpone(&mut self, now: Instant, frozen_for: Duration) {
         self.least.at = (self.least.at + frozen_for).min(now);
         self.recent.at = (self.recent.at + frozen_for).min(now);
-        self.probed_until = self.probed_until.map(|end| end + frozen_for);
+        self.probe.postpone(frozen_for);
     }
 }
 

@@ -2,11 +2,13 @@
 
 mod full_pipe;
 mod mode_table;
+mod probe_time;
 mod round_maximum;
 mod rounds;
 
 pub(super) use full_pipe::FullPipe;
 pub(super) use mode_table::ModeTable;
+pub(super) use probe_time::ProbeTime;
 pub(super) use round_maximum::RoundMaximum;
 pub(super) use rounds::Rounds;
 
