@@ -54,8 +54,9 @@ fn rto_then_all() -> Script {
         .later(20)
 }
 
-fn rto_then_recovery() -> Script {
-    Script::new("rto_then_recovery", "after a timeout everything is retransmitted in slow start")
+/// A timeout of the first of ten segments, and slow start after it.
+fn slow_start_after_timeout(script: Script) -> Script {
+    script
         .in_flight(40)
         .at(700)
         .receives(ack(1001))
@@ -66,36 +67,22 @@ fn rto_then_recovery() -> Script {
         .at(1030)
         .receives_all(acks(7001, 14001))
         .later(30)
+}
+
+fn rto_then_recovery() -> Script {
+    let about = "after a timeout everything is retransmitted in slow start";
+    slow_start_after_timeout(Script::new("rto_then_recovery", about))
 }
 
 fn rto_without_timestamps() -> Script {
-    Script::new("rto_without_timestamps", "the same without timestamps: RFC 6298 §3, Karn's rule")
-        .without_timestamps()
-        .in_flight(40)
-        .at(700)
-        .receives(ack(1001))
-        .at(810)
-        .receives_all(acks(1001, 3001))
-        .at(920)
-        .receives_all(acks(3001, 7001))
-        .at(1030)
-        .receives_all(acks(7001, 14001))
-        .later(30)
+    let about = "the same without timestamps: RFC 6298 §3, Karn's rule";
+    slow_start_after_timeout(Script::new("rto_without_timestamps", about).without_timestamps())
 }
 
 fn rto_without_sack() -> Script {
-    Script::new("rto_without_sack", "the same without SACK")
-        .without_sack()
-        .in_flight(40)
-        .at(700)
-        .receives(ack(1001))
-        .at(810)
-        .receives_all(acks(1001, 3001))
-        .at(920)
-        .receives_all(acks(3001, 7001))
-        .at(1030)
-        .receives_all(acks(7001, 14001))
-        .later(30)
+    slow_start_after_timeout(
+        Script::new("rto_without_sack", "the same without SACK").without_sack(),
+    )
 }
 
 fn second_rto() -> Script {
