@@ -3,7 +3,7 @@
 //! | to | use |
 //! |---|---|
 //! | load a scenario and run it | [`Scenario::load`], [`run()`], or a [`Simulation`] step by step |
-//! | add an aid of one's own | [`Registry`], [`Scenario::load_with`] |
+//! | add an aid of one's own, a congestion control, routing or mobility | [`Registry`], [`Scenario::load_with`] |
 //! | run many seeds or a study, and keep the results | `experiment::runner`, `experiment::study` |
 //! | get results as tables | `experiment::rows::tables_of_runs` |
 //! | drive a TCP connection over packets of one's own | [`Connection`], with [`wire`] for the bytes |

@@ -28,6 +28,7 @@ mod file;
 mod file_value;
 mod flow;
 mod gateway;
+mod growth;
 mod keys;
 mod link;
 mod load;
@@ -61,7 +62,8 @@ mod value_or;
 mod wire_routes;
 
 pub use self::aid::Aid;
-pub use self::tcp::{Growth, Phase, Recovery, Tcp, Tick, Window};
+pub use self::growth::{Growth, RegisteredControl};
+pub use self::tcp::{Phase, Recovery, Tcp, Tick, Window};
 pub use adhoc::aodv::{Hello, LocalRepairMode, NearRepair, RequestRetry};
 pub use adhoc::arp::{ArpOptions, ArpRetryRule};
 pub use adhoc::compat::ns2_deviations;

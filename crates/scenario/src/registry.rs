@@ -11,6 +11,8 @@ use driftway_base::options::OptionInfo;
 use driftway_base::{Entry, Named};
 use driftway_radio::mobility::{GaussMarkov, MobilityEntry};
 use driftway_route::RoutingEntry;
+use driftway_tcp::ControlKind;
+use driftway_tcp::congestion::ControlEntry;
 
 use crate::adhoc::mobility::MODELS;
 use crate::adhoc::routing::RoutingKind;
@@ -27,6 +29,7 @@ pub struct Registry {
     aids: Vec<Arc<AidEntry>>,
     routing: Vec<Arc<RoutingEntry>>,
     mobility: Vec<Arc<MobilityEntry>>,
+    controls: Vec<Arc<ControlEntry>>,
 }
 
 /// The routing protocols and mobility models that declare their options themselves. Each is added by a line here.
@@ -61,6 +64,16 @@ impl Registry {
         self
     }
 
+    /// Adds a congestion control, made of declared options ([`Declared`](driftway_base::Declared)) or a closure: a value
+    /// of the key `growth`. It combines with the recoveries newreno, sack, rack-tlp, and with rack-tlp alone if it has
+    /// a model
+    /// ([`CongestionControl::has_model`](driftway_tcp::congestion::CongestionControl::has_model)).
+    #[must_use]
+    pub fn control(mut self, entry: ControlEntry) -> Self {
+        self.controls.push(Arc::new(entry));
+        self
+    }
+
     /// Checks that each name stands for one thing.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let aids = self.aids.iter().map(|entry| (entry.name, entry.options()));
@@ -70,13 +83,20 @@ impl Registry {
         check_names("routing protocol", "protocol", &built_in, routing)?;
         let models = self.mobility.iter().map(|entry| (entry.name, entry.options()));
         let built_in = with_entries(&MODELS, built_in_models());
-        check_names("mobility model", "model", &built_in, models)
+        check_names("mobility model", "model", &built_in, models)?;
+        let controls = self.controls.iter().map(|entry| (entry.name, entry.options()));
+        check_names("congestion control", "name", &control_names(), controls)
     }
 }
 
 /// The values of the key `protocol` that the types of the file read.
 fn protocol_names() -> Vec<&'static str> {
     RoutingKind::ALL.iter().map(|kind| kind.name()).collect()
+}
+
+/// The built-in values of the key `growth`.
+fn control_names() -> Vec<&'static str> {
+    ControlKind::ALL.iter().map(|(name, _)| *name).collect()
 }
 
 /// `names`, and those of the built-in entries.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::flow;
 use crate::keys::keys;
 use crate::{
-    Adhoc, Aid, Flow, Gateway, Measures, Mobility, Network, Reference, Routing, Time, Traffic,
-    Transport,
+    Adhoc, Aid, Flow, Gateway, GatewayLeg, Measures, Mobility, Network, Reference, Routing, Time,
+    Traffic, Transport,
 };
 
 keys! {
@@ -60,17 +60,25 @@ impl Scenario {
     pub fn has_registered_items(&self) -> bool {
         let of_flows =
             self.flows.iter().flat_map(|flow| [Some(&flow.aid), flow.receiver_aid.as_ref()]);
-        let gateway = match &self.network {
-            Network::Mixed(mixed) => mixed.gateway.as_ref(),
-            Network::Path(_) | Network::Adhoc(_) => None,
-        };
-        let of_legs = gateway.into_iter().flat_map(Gateway::legs).map(|(_, leg)| Some(&leg.aid));
+        let of_legs = self.legs().map(|leg| Some(&leg.aid));
+        let flows = self.flows.iter().filter_map(|flow| flow.tcp.as_ref());
+        let mut tcps = flows.chain(self.legs().filter_map(|leg| leg.tcp.as_ref()));
         let in_air = |adhoc: &Adhoc| {
             matches!(&adhoc.routing, Routing::Registered(protocol) if !protocol.is_built_in())
                 || matches!(&adhoc.mobility, Mobility::Registered(model) if !model.is_built_in())
         };
         of_flows.chain(of_legs).flatten().any(Aid::is_registered)
+            || tcps.any(|tcp| tcp.growth.is_registered())
             || self.network.radio_networks().any(in_air)
+    }
+
+    /// The legs of split connections.
+    fn legs(&self) -> impl Iterator<Item = &GatewayLeg> {
+        let gateway = match &self.network {
+            Network::Mixed(mixed) => mixed.gateway.as_ref(),
+            Network::Path(_) | Network::Adhoc(_) => None,
+        };
+        gateway.into_iter().flat_map(Gateway::legs).map(|(_, leg)| leg)
     }
 
     /// Fills in the defaults that depend on other keys.

@@ -4,11 +4,12 @@ use std::str::FromStr;
 
 use driftway_base::Duration;
 use driftway_tcp::{
-    Clock, Config, ControlKind, DelayedAck, HystartKind, RecoveryKind, option_default_text, options,
+    Clock, Config, DelayedAck, HystartKind, RecoveryKind, option_default_text, options,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::file_value::{FileValue, Keyword, Keywords};
+use crate::growth::Growth;
 use crate::keys::keys;
 use crate::value_or::{self, TextOrTable, value_or};
 use crate::{Size, Time};
@@ -142,7 +143,7 @@ macro_rules! tcp {
                 Self {
                     preset: None,
                     recovery: Keyword(config.recovery),
-                    growth: Keyword(config.growth),
+                    growth: Growth::BuiltIn(config.growth),
                     hystart: Keyword(config.hystart),
                     mss: Size(config.mss.into()),
                     window: Window::Bytes(Size(64_000)),
@@ -171,7 +172,7 @@ impl Tcp {
         let on_tick = clock.timer_tick >= COARSE_TICK;
         let mut config = Config {
             recovery: self.recovery.0,
-            growth: self.growth.0,
+            growth: self.growth.kind(),
             hystart: self.hystart.0,
             mss: u16::try_from(self.mss.0).unwrap_or(u16::MAX),
             receive_buffer: u32::try_from(self.window_bytes()).unwrap_or(u32::MAX),
@@ -231,13 +232,6 @@ pub type Hystart = Keyword<HystartKind>;
 impl Keywords for HystartKind {
     const ALL: &'static [(&'static str, Self)] =
         &[("none", Self::None), ("linux", Self::Linux), ("rfc9406", Self::Rfc9406)];
-}
-
-/// Congestion control, by its name.
-pub type Growth = Keyword<ControlKind>;
-
-impl Keywords for ControlKind {
-    const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 
 value_or! {

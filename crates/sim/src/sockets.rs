@@ -104,6 +104,10 @@ pub fn socket(flow: &Flow, tcp: &Tcp, id: SocketId, seed: u64, now: Instant) -> 
         }
         FlowEnd::Receiver => Connection::listen(&config, endpoint(at), iss, stream),
     };
+    let connection = match tcp.growth.build(&config.control_options(iss.0.into())) {
+        Some(control) => connection.with_control(control),
+        None => connection,
+    };
     Socket::new(connection, aid.and_then(|aid| aid.build_at(place, first_tick(&config))))
 }
 

@@ -93,20 +93,16 @@ impl SendState {
         keeps_log: bool,
         options: &Options,
     ) -> Self {
-        let mut log = SentLog::default();
-        if control.has_model() {
-            log.report_losses();
-        }
-        Self {
+        let mut state = Self {
             una: iss,
             nxt: iss,
             max: iss,
             mss,
             window,
-            has_model: control.has_model(),
-            keeps_log: keeps_log || control.has_model(),
+            has_model: false,
+            keeps_log,
             control,
-            log,
+            log: SentLog::default(),
             rate: DeliveryRate::default(),
             dup_acks: 0,
             flight_size_at_first_duplicate: 0,
@@ -125,6 +121,23 @@ impl SendState {
             ssthresh_from_cwnd: options.ssthresh_from_cwnd,
             recovery_keeps_ssthresh: options.recovery_keeps_ssthresh,
             recover_guard: options.recover_guard,
+        };
+        state.adopt_model();
+        state
+    }
+
+    /// Replaces the congestion control before anything has been sent.
+    pub(crate) fn set_control(&mut self, control: Box<dyn CongestionControl>) {
+        self.control = control;
+        self.adopt_model();
+    }
+
+    /// Keeps what the congestion control needs if it has a model.
+    fn adopt_model(&mut self) {
+        self.has_model = self.control.has_model();
+        if self.has_model {
+            self.keeps_log = true;
+            self.log.report_losses();
         }
     }
 

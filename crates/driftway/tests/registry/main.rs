@@ -1,7 +1,9 @@
-//! An aid, a routing protocol and a mobility model of this crate alone, in scenarios by their names.
+//! An aid, a routing protocol, a mobility model and congestion controls of this crate alone, in scenarios by their names.
 
 mod around;
 mod distance_vector;
+mod halving;
+mod steady;
 mod wait;
 
 use std::io::Write;
@@ -17,10 +19,13 @@ use driftway::route::RoutingEntry;
 use driftway::scenario::AidEnd;
 use driftway::sim::Observers;
 use driftway::sim::log::EventLog;
+use driftway::tcp::congestion::ControlEntry;
 use driftway::{Instant, Registry, Scenario, Simulation, run};
 
 use around::AroundOptions;
 use distance_vector::DistanceVectorOptions;
+use halving::HalvingOptions;
+use steady::SteadyOptions;
 use wait::WaitOptions;
 
 fn registry() -> Registry {
@@ -28,6 +33,8 @@ fn registry() -> Registry {
         .aid(AidEntry::new::<WaitOptions>())
         .routing(RoutingEntry::new::<DistanceVectorOptions>())
         .mobility(MobilityEntry::new::<AroundOptions>())
+        .control(ControlEntry::new::<HalvingOptions>())
+        .control(ControlEntry::new::<SteadyOptions>())
 }
 
 /// A path that is cut from 20 s to 55 s, which its routers report.
@@ -157,6 +164,82 @@ fn a_mobility_model_runs_by_its_name() {
     assert_ne!(result.fingerprint, run(scenario, 2, None).unwrap().fingerprint);
 }
 
+/// A hop that loses packets, and a round trip of 40 ms.
+const LOSSY: &str = r#"
+name = "lossy"
+duration = "100 s"
+[network]
+kind = "path"
+hops = 1
+link = { rate = "10 Mbit/s", delay = "20 ms", packet_error_rate = 0.005 }
+[[flow]]
+from = 0
+to = 1
+application = "ftp"
+tcp = { recovery = "rack-tlp", mss = "1000 B", window = "200 kB", timestamps = true }
+"#;
+
+#[test]
+fn a_congestion_control_runs_by_its_name() {
+    let flow = |growth: &str| {
+        let set = [("flow.0.tcp.growth", growth)];
+        run(scenario(LOSSY, &set), 1, None).unwrap().flows.remove(0)
+    };
+    let (halving, reno) = (flow("halving"), flow("reno"));
+    assert_eq!(halving.tcp.as_deref(), Some("rack-tlp+halving"));
+    assert!(halving.fast_retransmits > Some(20), "{halving:?}");
+    // It is written anew from RFC 5681, as the built-in one is.
+    assert_eq!(driftway::sim::results::FlowResult { tcp: reno.tcp.clone(), ..halving }, reno);
+    let gentle = flow("{ name = \"halving\", kept = 0.8 }");
+    let ratio = gentle.throughput_bps.unwrap() / reno.throughput_bps.unwrap();
+    assert!(ratio > 1.2, "{ratio}");
+}
+
+#[test]
+fn a_congestion_control_with_a_model_sets_the_window() {
+    let flow = |segments: u32, paced: bool| {
+        let growth = format!("{{ name = \"steady\", segments = {segments}, paced = {paced} }}");
+        let set = [("flow.0.tcp.growth", &*growth), ("network.link.packet_error_rate", "0.02")];
+        run(scenario(LOSSY, &set), 1, None).unwrap().flows.remove(0)
+    };
+    for paced in [false, true] {
+        for segments in [10, 30] {
+            let result = flow(segments, paced);
+            // A window per round trip: 40 ms, and a millisecond for the frame and its acknowledgment. Losses cost
+            // what they keep from being delivered, and no reduction.
+            let window_per_rtt = f64::from(segments) * 8000.0 / 0.041;
+            let ratio = result.throughput_bps.unwrap() / window_per_rtt;
+            assert!((0.85..1.0).contains(&ratio), "{segments}, {paced}: {ratio}");
+        }
+    }
+}
+
+#[test]
+fn a_congestion_control_of_a_closure_is_made_with_the_options_of_tcp() {
+    let hystart = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&hystart);
+    let entry = ControlEntry::from_fn("own", "", move |options| {
+        seen.lock().unwrap().push(options.hystart.name());
+        ControlEntry::new::<HalvingOptions>().build(&[], options).unwrap()
+    });
+    let growth =
+        [("flow.0.tcp", "{ recovery = \"sack\", growth = \"own\", hystart = \"rfc9406\" }")];
+    let scenario = parse(LOSSY, &growth, &Registry::new().control(entry)).unwrap();
+    hystart.lock().unwrap().clear();
+    run(&scenario, 1, None).unwrap();
+    assert_eq!(*hystart.lock().unwrap(), ["rfc9406", "rfc9406"], "both ends");
+}
+
+#[test]
+fn the_legs_of_a_gateway_have_registered_congestion_controls() {
+    let text = include_str!("../../../../scenarios/split-gateway.toml");
+    let leg = ("network.gateway.wireless.tcp", "{ growth = \"halving\" }");
+    let with = scenario(text, &[leg]);
+    assert!(with.has_registered_items() && with.show().contains("halving"), "{}", with.show());
+    let reno = scenario(text, &[("network.gateway.wireless.tcp", "{ growth = \"reno\" }")]);
+    assert_eq!(run(with, 1, None).unwrap().fingerprint, run(reno, 1, None).unwrap().fingerprint);
+}
+
 #[test]
 fn an_aid_is_made_for_each_connection_and_end() {
     let places = Arc::new(Mutex::new(Vec::new()));
@@ -204,6 +287,21 @@ fn messages_know_registered_names() {
          random-waypoint, constant-velocity, gauss-markov, around"
     );
     assert_eq!(
+        says(LOSSY, &[("flow.0.tcp.growth", "halvin")]),
+        "--set flow.0.tcp.growth: unknown value `halvin`\nhelp: did you mean `halving`? available: reno, cubic, \
+         bbr, bbr3, halving, steady"
+    );
+    assert_eq!(
+        says(LOSSY, &[("flow.0.tcp.growth", "{ name = \"halving\", kept = 2 }")]),
+        "--set flow.0.tcp.growth: `kept` of 2 out of range 0.1–0.9"
+    );
+    let without_model =
+        says(LOSSY, &[("flow.0.tcp.recovery", "sack"), ("flow.0.tcp.growth", "steady")]);
+    assert!(
+        without_model.contains("recovery \"sack\" cannot be combined with growth \"steady\""),
+        "{without_model}"
+    );
+    assert_eq!(
         says(MOVING, &[("network.mobility.spacing", "2")]),
         "--set network.mobility.spacing: `spacing` of 2 out of range 0–0.5"
     );
@@ -237,6 +335,9 @@ fn a_registry_has_each_name_once() {
         "registry: the aid `two words` cannot be named in a scenario\nhelp: names consist of letters, digits, \
          `-` and `_`"
     );
+    let reno = ControlEntry::from_fn("reno", "", |_| unreachable!("it is not run"));
+    let says = "registry: the congestion control `reno` is built in";
+    assert!(fails(&Registry::new().control(reno)).starts_with(says));
     for name in ["random-waypoint", "gauss-markov"] {
         let model = Entry::<Plane, Result<Mobility, ParameterError>>::from_fn(name, "", |plane| {
             Ok(Mobility::fixed(&vec![(0.0, 0.0); plane.stations as usize]))
@@ -255,6 +356,9 @@ fn a_scenario_is_shown_with_its_registered_names() {
     assert!(shown.contains("protocol = \"distance-vector\""), "{shown}");
     assert!(shown.contains("update = \"2 s\""), "{shown}");
     assert!(shown.contains("probe = \"2 s\""), "{shown}");
+    let controlled = scenario(LOSSY, &[("flow.0.tcp.growth", "steady")]).show();
+    assert!(controlled.contains("segments = 10"), "{controlled}");
+    assert_eq!(parse(&controlled, &[], &registry()).unwrap().show(), controlled);
     let moving = scenario(MOVING, &[]);
     assert!(moving.show().contains("speed = \"10 m/s\""), "{}", moving.show());
     // Each key with its documentation, where it has one.
@@ -283,6 +387,8 @@ fn runs_with_registered_items_are_not_cached() {
     assert!(!stored(&[short], MOVING));
     assert!(!stored(&[short, ("flow.0.start", "0 s")], CHAIN));
     assert!(stored(&[short, ("flow.0.aid", "none")], PATH));
+    assert!(!stored(&[short, ("flow.0.tcp.growth", "halving")], LOSSY));
+    assert!(stored(&[short], LOSSY));
     // A built-in model that declares its options as registered ones do.
     assert!(stored(&[short, ("network.mobility", "{ model = \"gauss-markov\" }")], MOVING));
 }

@@ -34,6 +34,7 @@ use driftway_base::{
     Ecn, Endpoint, FlowKey, Instant, Ipv4Addr, ReceivedPower, RouteProbe, Seq, Signal,
     SignalDetails, SignalKind,
 };
+use driftway_tcp::congestion::CongestionControl;
 use driftway_tcp::{Config, Connection, Transmit, reset_for};
 use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, QuotedPacket, TcpFlags, TcpSegment};
 
@@ -102,6 +103,8 @@ pub struct LegSetup {
     pub tcp: Config,
     /// Its initial sequence number, which the driver chooses (RFC 6528).
     pub iss: Seq,
+    /// Its congestion control, if it is not that of `tcp`.
+    pub control: Option<Box<dyn CongestionControl>>,
     /// Its aid.
     pub aid: Option<Box<dyn Aid>>,
 }
@@ -304,7 +307,7 @@ impl Gateway {
         wired: LegSetup,
     ) -> usize {
         let leg = |setup: LegSetup, side: Side| {
-            let LegSetup { tcp, iss, aid } = setup;
+            let LegSetup { tcp, iss, control, aid } = setup;
             let (initiator, responder) = (opening.initiator, opening.responder);
             // Streams get their names from the data that are relayed.
             let (tcp, peer, own) = if side == opening.side {
@@ -312,6 +315,10 @@ impl Gateway {
             } else {
                 let tcp = Connection::connect(&tcp, initiator, responder, iss, 0, now);
                 (tcp, responder, initiator)
+            };
+            let tcp = match control {
+                Some(control) => tcp.with_control(control),
+                None => tcp,
             };
             let mut socket = Socket::new(tcp, aid);
             if self.probes_routes && side == Side::Wireless {

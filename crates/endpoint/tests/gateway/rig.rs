@@ -346,6 +346,7 @@ impl Rig {
                 let setup = |tcp: Config, iss: u32, name: &str| LegSetup {
                     tcp,
                     iss: Seq(iss.wrapping_add(self.opened * 100_000)),
+                    control: None,
                     aid: aid(name),
                 };
                 let wireless = setup(self.parts.wireless, u32::MAX - 200_000, self.parts.aid);

@@ -149,8 +149,8 @@ const MAX_MSS_BYTES: u64 = 65_495;
 const MAX_WINDOW_BYTES: u64 = (1 << 30) - 1;
 
 pub(super) fn check_tcp(key: &str, tcp: &Tcp) -> CheckResult {
-    let (recovery, growth) = (tcp.recovery.0, tcp.growth.0);
-    let allowed = recovery.controls().any(|one| one == growth);
+    let (recovery, growth) = (tcp.recovery.0, &tcp.growth);
+    let allowed = growth.combines_with(recovery);
     require(allowed, format!("{key}.growth"), || {
         let pairs = RecoveryKind::ALL.iter().map(|(name, recovery)| {
             let growths: Vec<_> = recovery.controls().map(|growth| growth.name()).collect();

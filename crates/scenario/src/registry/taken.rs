@@ -6,16 +6,17 @@ use std::sync::Arc;
 use driftway_base::Entry;
 use driftway_base::options::{OptionInfo, OptionValue};
 
-use super::{Registry, built_in_models, built_in_protocols, protocol_names};
+use super::{Registry, built_in_models, built_in_protocols, control_names, protocol_names};
 use crate::adhoc::mobility::MODELS;
 use crate::adhoc::{Mobility, Routing};
 use crate::aid::{Aid, AidName, ListedAid, aid_names};
 use crate::error::{Diagnostic, unknown_word};
+use crate::growth::Growth;
 use crate::options::OptionsVisitor;
 use crate::reader::read_at;
 use crate::registered::Registered;
 use crate::tree::{Node, Value};
-use crate::{Network, Scenario};
+use crate::{Network, Scenario, Tcp};
 
 /// The entries, built in or of a registry, that a file names.
 #[derive(Default)]
@@ -38,6 +39,10 @@ enum Key {
     TrafficAid(usize),
     WirelessLegAid,
     WiredLegAid,
+    FlowGrowth(usize),
+    TrafficGrowth(usize),
+    WirelessLegGrowth,
+    WiredLegGrowth,
     /// The key `routing` of a radio network, by its number.
     Routing(usize),
     /// The key `mobility` of a radio network, by its number.
@@ -46,6 +51,7 @@ enum Key {
 
 enum Item {
     Aid(Aid),
+    Growth(Growth),
     Routing(Box<Routing>),
     Mobility(Mobility),
 }
@@ -60,15 +66,19 @@ fn keys(tree: &Node) -> Vec<(Key, Vec<String>)> {
     let mut keys = vec![
         (Key::WirelessLegAid, path(&["network", "gateway", "wireless", "aid"])),
         (Key::WiredLegAid, path(&["network", "gateway", "wired", "aid"])),
+        (Key::WirelessLegGrowth, path(&["network", "gateway", "wireless", "tcp", "growth"])),
+        (Key::WiredLegGrowth, path(&["network", "gateway", "wired", "tcp", "growth"])),
     ];
     for flow in 0..list(tree.get("flow")).unwrap_or(0) {
         let number = flow.to_string();
         keys.push((Key::FlowAid(flow), path(&["flow", &number, "aid"])));
         keys.push((Key::ReceiverAid(flow), path(&["flow", &number, "receiver_aid"])));
+        keys.push((Key::FlowGrowth(flow), path(&["flow", &number, "tcp", "growth"])));
     }
     for traffic in 0..list(tree.get("traffic")).unwrap_or(0) {
         let number = traffic.to_string();
         keys.push((Key::TrafficAid(traffic), path(&["traffic", &number, "aid"])));
+        keys.push((Key::TrafficGrowth(traffic), path(&["traffic", &number, "tcp", "growth"])));
     }
     let air = tree.get("network").and_then(|network| network.get("air"));
     let networks = match (air, list(air)) {
@@ -95,7 +105,15 @@ impl Registry {
             let (item, placeholder) = match key {
                 Key::Routing(_) => (self.read_routing(node)?, "{ protocol = \"static\" }"),
                 Key::Mobility(_) => (self.read_mobility(node)?, "{ chain = \"1 m\" }"),
-                _ => (self.read_aid(node)?, "\"none\""),
+                Key::FlowAid(_)
+                | Key::ReceiverAid(_)
+                | Key::TrafficAid(_)
+                | Key::WirelessLegAid
+                | Key::WiredLegAid => (self.read_aid(node)?, "\"none\""),
+                Key::FlowGrowth(_)
+                | Key::TrafficGrowth(_)
+                | Key::WirelessLegGrowth
+                | Key::WiredLegGrowth => (self.read_growth(node)?, "\"reno\""),
             };
             if let Some(item) = item {
                 let placeholder = Node::parse_value(placeholder)?.value;
@@ -115,6 +133,16 @@ impl Registry {
         let given = options(node, "name", entry.options())?;
         let name = AidName(Some(ListedAid::Registered(Arc::clone(entry))));
         Ok(Some(Item::Aid(Aid::with_options(name, &given))))
+    }
+
+    /// The registered congestion control that a value names, as [`Registry::read_aid`] does.
+    fn read_growth(&self, node: &Node) -> Result<Option<Item>, Diagnostic> {
+        let names = self.controls.iter().map(|entry| entry.name);
+        let Some(at) = named(node, "name", &control_names(), names)? else { return Ok(None) };
+        let entry = &self.controls[at];
+        let given = options(node, "name", entry.options())?;
+        let control = Registered::new(entry, "name", &given, false);
+        Ok(Some(Item::Growth(Growth::Registered(control))))
     }
 
     fn read_routing(&self, node: &Node) -> Result<Option<Item>, Diagnostic> {
@@ -220,6 +248,19 @@ fn put(scenario: &mut Scenario, key: Key, item: Item) {
                 traffic.aid = aid;
             }
         }
+        (Key::FlowGrowth(flow), Item::Growth(growth), _) => {
+            set_growth(scenario.flows.get_mut(flow).and_then(|flow| flow.tcp.as_mut()), growth);
+        }
+        (Key::TrafficGrowth(traffic), Item::Growth(growth), _) => {
+            let traffic = scenario.traffic.get_mut(traffic);
+            set_growth(traffic.and_then(|traffic| traffic.tcp.as_mut()), growth);
+        }
+        (Key::WirelessLegGrowth, Item::Growth(growth), Some(gateway)) => {
+            set_growth(gateway.wireless.tcp.as_mut(), growth);
+        }
+        (Key::WiredLegGrowth, Item::Growth(growth), Some(gateway)) => {
+            set_growth(gateway.wired.tcp.as_mut(), growth);
+        }
         (Key::WirelessLegAid, Item::Aid(aid), Some(gateway)) => gateway.wireless.aid = aid,
         (Key::WiredLegAid, Item::Aid(aid), Some(gateway)) => gateway.wired.aid = aid,
         (Key::Routing(number), Item::Routing(routing), _) => {
@@ -233,5 +274,11 @@ fn put(scenario: &mut Scenario, key: Key, item: Item) {
             }
         }
         _ => {}
+    }
+}
+
+fn set_growth(tcp: Option<&mut Tcp>, growth: Growth) {
+    if let Some(tcp) = tcp {
+        tcp.growth = growth;
     }
 }

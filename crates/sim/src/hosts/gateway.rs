@@ -64,11 +64,13 @@ impl Hosts {
                 Side::Wireless => (&settings.wireless, AidEnd::WirelessLeg),
                 Side::Wired => (&settings.wired, AidEnd::WiredLeg),
             };
-            let tcp = tcp_config(leg.tcp.as_ref().unwrap_or(tcp), settings.node, seed);
+            let keys = leg.tcp.as_ref().unwrap_or(tcp);
+            let tcp = tcp_config(keys, settings.node, seed);
             let iss = initial_sequence(seed, "gateway-sequence", LegId { flow: id, side }.number());
             LegSetup {
                 tcp,
                 iss,
+                control: keys.growth.build(&tcp.control_options(iss.0.into())),
                 aid: leg.aid.build_at(AidPlace { flow: id, end }, first_tick(&tcp)),
             }
         };

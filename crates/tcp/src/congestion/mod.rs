@@ -71,6 +71,10 @@ controls! {
     Bbr3 = bbr3::Bbr3,
 }
 
+/// A congestion control in a scenario's registry: a name, and how the control is made, of declared options
+/// ([`Declared`](driftway_base::Declared)) or by a closure.
+pub type ControlEntry = driftway_base::Entry<ControlOptions, Box<dyn CongestionControl>>;
+
 /// The state diagrams of the controls with modes, in the DOT language.
 pub fn mode_diagrams() -> Vec<String> {
     vec![bbr::diagram(), bbr3::diagram()]

@@ -1,5 +1,6 @@
 //! The control block of a TCP connection.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use driftway_base::{Ecn, Endpoint, Instant, Ipv4Addr, Seq};
@@ -8,6 +9,7 @@ use driftway_wire::{Payload, TcpFlags, TcpSegment};
 use super::sender::Sender;
 use crate::ack_delay::AckDelay;
 use crate::config::Config;
+use crate::congestion::CongestionControl;
 use crate::receiver::Receiver;
 use crate::rtt::RttEstimator;
 use crate::state::{State, Transition};
@@ -220,6 +222,13 @@ impl Connection {
         connection.apply_transition(Transition::PassiveOpen);
         connection.passive_open = true;
         connection
+    }
+
+    /// The same connection with another congestion control than [`Config::growth`]; only before it has sent anything.
+    #[must_use]
+    pub fn with_control(mut self, control: Box<dyn CongestionControl>) -> Self {
+        self.snd.send_state.set_control(control);
+        self
     }
 
     /// State of the connection.

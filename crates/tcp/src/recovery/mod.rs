@@ -88,6 +88,16 @@ impl RecoveryKind {
     }
 }
 
+impl RecoveryKind {
+    /// Returns whether a congestion control from outside combines with this recovery: with one that is not of the
+    /// original congestion control; if it has a model
+    /// ([`CongestionControl::has_model`](crate::congestion::CongestionControl::has_model)), with one that detects
+    /// losses by time only.
+    pub fn combines_with_registered(self, has_model: bool) -> bool {
+        !self.is_classic() && (self == Self::RackTlp || !has_model)
+    }
+}
+
 /// All combinations of a recovery and a congestion control.
 pub fn recovery_control_pairs() -> impl Iterator<Item = (RecoveryKind, ControlKind)> {
     RecoveryKind::ALL.iter().flat_map(|(_, kind)| kind.controls().map(|control| (*kind, control)))
