@@ -49,22 +49,38 @@ pub fn connect(
 }
 
 /// Sends the next bytes of a stream of this pattern.
-pub fn send(mut stream: &TcpStream, key: u64, sent: &mut StreamDigest, bytes: u64) {
+pub fn send(stream: &TcpStream, key: u64, sent: &mut StreamDigest, bytes: u64) {
+    try_send(stream, key, sent, bytes).unwrap();
+}
+
+/// Does the same as [`send`], and returns the error of the connection.
+pub fn try_send(
+    mut stream: &TcpStream,
+    key: u64,
+    sent: &mut StreamDigest,
+    bytes: u64,
+) -> io::Result<()> {
     let (mut buffer, end) = ([0; 16_384], sent.bytes() + bytes);
     while sent.bytes() < end {
         let len = buffer.len().min((end - sent.bytes()) as usize);
         pattern(key, sent.bytes(), &mut buffer[..len]);
-        let taken = stream.write(&buffer[..len]).unwrap();
+        let taken = stream.write(&buffer[..len])?;
         sent.update(key, &buffer[..taken]);
     }
+    Ok(())
 }
 
 /// Receives until the other end's end of data.
-pub fn receive(mut stream: &TcpStream, key: u64) -> StreamDigest {
+pub fn receive(stream: &TcpStream, key: u64) -> StreamDigest {
+    try_receive(stream, key).unwrap()
+}
+
+/// Does the same as [`receive`], and returns the error of the connection.
+pub fn try_receive(mut stream: &TcpStream, key: u64) -> io::Result<StreamDigest> {
     let (mut received, mut buffer) = (StreamDigest::default(), [0; 65_536]);
     loop {
-        match stream.read(&mut buffer).unwrap() {
-            0 => return received,
+        match stream.read(&mut buffer)? {
+            0 => return Ok(received),
             len => received.update(key, &buffer[..len]),
         }
     }
