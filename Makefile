@@ -134,6 +134,7 @@ $(TOOLS)/bin/cargo-deny:
 bench: need
 	$(CARGO) bench --locked -p driftway-sim
 	$(CARGO) bench --locked -p driftway-radio
+	$(CARGO) bench --locked -p driftway-cli --bench replay
 	$(CARGO) build --release --locked -p driftway-cli
 	$(RELEASE) bench
 

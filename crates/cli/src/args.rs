@@ -52,6 +52,9 @@ pub enum Command {
     /// Plot results on one self-contained HTML page
     #[command(after_help = help!("report"))]
     Report(ReportArgs),
+    /// Show a run, or two beside each other, on a map and a time line: one self-contained HTML page
+    #[command(after_help = help!("replay"))]
+    Replay(ReplayArgs),
     /// Compare the simulator with ns-2.35, ns-3 and theory, and its TCP with the kernel's
     #[command(after_help = help!("validate"))]
     Validate(ValidateArgs),
@@ -291,6 +294,26 @@ pub struct ReportArgs {
     /// A directory written by `run --out`, or one with such subdirectories
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
+}
+
+/// `driftway replay`
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// A directory written by `run --out --events`, or a scenario, which is run; one or two
+    #[arg(value_name = "DIR | SCENARIO.toml", required = true, num_args = 1..=2)]
+    pub runs: Vec<PathBuf>,
+    /// The seed [default: a directory's first one with an event log; of a scenario 1]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+    /// Show the run from this time on
+    #[arg(long, value_name = "TIME", default_value = "0 s")]
+    pub from: Time,
+    /// Show the run up to this time [default: to its end]
+    #[arg(long, value_name = "TIME")]
+    pub to: Option<Time>,
+    /// The page to write
+    #[arg(long, value_name = "FILE", default_value = "replay.html")]
+    pub out: PathBuf,
 }
 
 /// `driftway validate`

@@ -16,7 +16,9 @@ mod output;
 mod page;
 mod paper;
 mod records;
+mod replay;
 mod report;
+mod result_dirs;
 #[cfg(test)]
 mod results_reference;
 mod run;
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         }
         Command::Guardian(args) => emulate::guard(&args),
         Command::Paper(args) => paper::paper(&args),
+        Command::Replay(args) => replay::replay(&args),
         Command::Report(args) => report::report(&args),
         Command::Shim(args) => shim::shim(&args),
         Command::Bench(args) => bench::bench(&args),

@@ -4,7 +4,8 @@
 //! predicates and verdicts.
 //!
 //! [`study`] is the file format of a study, for campaigns and papers; [`validation`] compares runs
-//! with other simulators and theory. Nothing here prints or draws; the command `driftway` does.
+//! with other simulators and theory. [`replay`] makes a page of the events of a run. Nothing else here
+//! draws, and nothing prints; the command `driftway` does.
 //!
 //! # Limits
 //!
@@ -21,6 +22,7 @@
 pub mod command;
 mod error;
 pub mod labels;
+pub mod replay;
 pub mod rows;
 pub mod runner;
 pub mod study;

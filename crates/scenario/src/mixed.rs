@@ -188,7 +188,7 @@ mod airs {
     use std::fmt;
 
     use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-    use serde::de::{MapAccess, SeqAccess, Visitor};
+    use serde::de::{Error, MapAccess, SeqAccess, Visitor};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::Air;
@@ -217,10 +217,19 @@ mod airs {
             f.write_str("a table, or an array of tables")
         }
         fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Air>, A::Error> {
-            Ok(vec![Air::deserialize(MapAccessDeserializer::new(map))?])
+            let mut air = Air::deserialize(MapAccessDeserializer::new(map))?;
+            // Results have the scenario as it is written, without this name.
+            if air.name.is_empty() {
+                ONLY_AIR.clone_into(&mut air.name);
+            }
+            Ok(vec![air])
         }
         fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Vec<Air>, A::Error> {
-            Vec::deserialize(SeqAccessDeserializer::new(seq))
+            let airs = Vec::<Air>::deserialize(SeqAccessDeserializer::new(seq))?;
+            match airs.iter().find(|air| air.name.is_empty()) {
+                Some(_) => Err(A::Error::missing_field("name")),
+                None => Ok(airs),
+            }
         }
     }
 }
@@ -234,6 +243,13 @@ enum AirValue {
 impl Default for AirValue {
     fn default() -> Self {
         Self::Nodes(Vec::new())
+    }
+}
+
+impl tagged::OwnKeyValue for AirValue {
+    /// An empty name, for which `airs` has another one if there is only one air.
+    fn without(key: &str) -> Option<Self> {
+        (key == "name").then(|| Self::Name(String::new()))
     }
 }
 

@@ -125,6 +125,17 @@ where
     T::read(kind, MapAccessDeserializer::new(map))
 }
 
+/// The value of a table's own key.
+pub(crate) trait OwnKeyValue: Default {
+    /// The value of a table without this key; `None`: the table must have it.
+    fn without(_key: &str) -> Option<Self> {
+        None
+    }
+}
+
+impl OwnKeyValue for u32 {}
+impl OwnKeyValue for [u32; 2] {}
+
 /// Deserializes a table with the keys `required`, of type `V`, and `flags` in addition to those of
 /// `T`; `known` lists all keys. Missing flags are false.
 pub(crate) fn deserialize_with_own_keys<'de, D, V, T, const N: usize, const M: usize>(
@@ -135,7 +146,7 @@ pub(crate) fn deserialize_with_own_keys<'de, D, V, T, const N: usize, const M: u
 ) -> Result<([V; N], [bool; M], T), D::Error>
 where
     D: Deserializer<'de>,
-    V: Deserialize<'de> + Default,
+    V: Deserialize<'de> + OwnKeyValue,
     T: Deserialize<'de>,
 {
     deserializer.deserialize_map(OwnKeysVisitor { required, flags, known, types: PhantomData })
@@ -150,7 +161,7 @@ struct OwnKeysVisitor<V, T, const N: usize, const M: usize> {
 
 impl<'de, V, T, const N: usize, const M: usize> Visitor<'de> for OwnKeysVisitor<V, T, N, M>
 where
-    V: Deserialize<'de> + Default,
+    V: Deserialize<'de> + OwnKeyValue,
     T: Deserialize<'de>,
 {
     type Value = ([V; N], [bool; M], T);
@@ -164,6 +175,7 @@ where
         let rest = T::deserialize(MapAccessDeserializer::new(others))?;
         let mut values = std::array::from_fn(|_| V::default());
         for ((value, found), name) in values.iter_mut().zip(found).zip(self.required) {
+            let found = found.or_else(|| V::without(name));
             *value = found.ok_or_else(|| A::Error::missing_field(name))?;
         }
         Ok((values, on, rest))

@@ -2,10 +2,10 @@
 
 use driftway_scenario::Unit;
 
-use super::result_dirs::ResultDir;
 use super::variation::Variation;
 use crate::aggregate::{FlowStatistics, flow_statistics};
 use crate::flow_names::is_transfer;
+use crate::result_dirs::ResultDir;
 use crate::tables::has_many_flows;
 use crate::text::{Grid, Scale, chosen_value, mean_in, title_with_unit};
 

@@ -6,7 +6,6 @@ use plotly::Plot;
 use plotly::common::{LegendGroupTitle, MarkerSymbol};
 
 use super::comparison::{all_transfers_complete, any_has_many_flows};
-use super::result_dirs::ResultDir;
 use super::variation::{Arm, Axis, Variation};
 use crate::aggregate::{AGGREGATION_NOTE, FlowStatistics, flow_statistics};
 use crate::page::chart::{
@@ -14,6 +13,7 @@ use crate::page::chart::{
     reported_curve, value_axis,
 };
 use crate::page::figure::{Figure, GREY, colours, escaped, layout};
+use crate::result_dirs::ResultDir;
 use crate::text::{Grid, Scale, capitalized, chosen_value, count, title, title_with_unit, value};
 
 /// Name and title of the legend's group of simulated values.

@@ -2,7 +2,9 @@
 //! of its nodes.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::Read;
+use std::path::PathBuf;
 
 use driftway_sim::log::{Entry, Event, EventLog, Layer};
 use plotly::common::{Line, LineShape, Marker, MarkerSymbol, Mode};
@@ -10,7 +12,9 @@ use plotly::layout::RangeMode;
 use plotly::{Plot, Scatter};
 
 use super::time_sequence::{EMPTY_SPAN, add_line, thin};
+use crate::failure::Failure;
 use crate::page::figure::{Figure, GREY, PALETTE, axis, escaped, layout, rounded};
+use crate::result_dirs::{ResultDir, unreadable};
 
 /// Largest number of packets drawn per flow; of more, every n-th is drawn.
 const MAX_PACKETS: usize = 15_000;
@@ -38,6 +42,19 @@ pub struct EventLogSummary {
     queues: BTreeMap<u32, Vec<(f64, f64)>>,
     /// Positions (m), by node.
     positions: BTreeMap<u32, Vec<(f64, f64)>>,
+}
+
+/// Data of the event log of the first run; `None` if there is no file.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn of_first_run(results: &ResultDir) -> Result<Option<EventLogSummary>, Failure> {
+    let Some(seed) = results.first_seed() else { return Ok(None) };
+    let log = results.event_log(seed)?;
+    let read = |(path, file): (PathBuf, File)| {
+        EventLogSummary::read(file).map_err(|error| unreadable(&path, &error))
+    };
+    log.map(read).transpose()
 }
 
 /// Deliveries and link failures of one flow's packets.

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::claims::Claims;
-use super::result_dirs::ResultDir;
 use super::variation::Variation;
+use crate::result_dirs::ResultDir;
 use crate::text::{capitalized, count, list};
 
 /// Longest description that is used in a subtitle (characters).

@@ -8,7 +8,6 @@ mod event_log;
 mod heading;
 mod page;
 mod partition;
-mod result_dirs;
 mod study;
 mod time_sequence;
 mod variation;
@@ -22,13 +21,14 @@ use crate::files::OutputDir;
 use crate::flow_names::flow_name;
 use crate::page::figure::Figure;
 use crate::page::{Frame, PAGE, render};
+use crate::replay;
 use crate::report::claims::Claims;
 use crate::report::comparison::{any_has_many_flows, comparison_table};
 use crate::report::heading::{subtitle, title};
 use crate::report::page::{Page, ScenarioSection, Section};
-use crate::report::result_dirs::{ResultDir, load_results};
 use crate::report::time_sequence::TimeSequencePlot;
 use crate::report::variation::{Variation, find_variation};
+use crate::result_dirs::{ResultDir, load_results};
 use crate::tables::{
     drops, flows, has_many_flows, incomplete_transfers, links, one_flow_per_row, seed_range,
 };
@@ -56,9 +56,17 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
         [only] => capitalized(&only.document.scenario.name),
         several => title(&args.dir, several, &sweep),
     };
-    let page = page(&title, &set, &sweep)?;
+    let mut page = page(&title, &set, &sweep)?;
+    let replay = match &set[..] {
+        [only] => replay::beside_report(&title, only)?,
+        _ => None,
+    };
+    page.replay = replay.as_ref().map(|_| replay::REPLAY);
 
     let mut staging = OutputDir::open(&args.dir)?.stage()?;
+    if let Some(replay) = &replay {
+        staging.write_text(replay::REPLAY, &replay.html)?;
+    }
     staging.write_text(PAGE, &render(&page)?)?;
     staging.commit()?;
 
@@ -138,6 +146,7 @@ fn page<'a>(title: &'a str, set: &[ResultDir], sweep: &Variation) -> Result<Page
             "Means over the runs, ± half of the 90 % confidence interval (Student's t)."
         },
         sections,
+        replay: None,
         scenarios: set.iter().map(|member| scenario_section(member, sweep, set)).collect(),
     })
 }
@@ -190,7 +199,7 @@ fn flow_figures(
 /// Figures made from a single scenario's event log: none without a log, or if the network is not an
 /// ad hoc network.
 fn event_log_figures(only: &ResultDir) -> Result<Vec<(&'static str, Vec<Figure>)>, Failure> {
-    let Some(journal) = only.event_log()? else { return Ok(Vec::new()) };
+    let Some(journal) = event_log::of_first_run(only)? else { return Ok(Vec::new()) };
     let run = only.document.runs.first();
     let end_s = run.map_or(0.0, |run| run.duration_s);
     let seed = format!("seed {}", run.map_or(0, |run| run.seed));

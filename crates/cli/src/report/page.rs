@@ -24,6 +24,8 @@ pub struct Page<'a> {
     pub intervals: &'static str,
     /// Other figures.
     pub sections: Vec<Section>,
+    /// File name of the replay beside the page, if there is an event log.
+    pub replay: Option<&'static str>,
     /// Scenarios, with the commands that reproduce their results.
     pub scenarios: Vec<ScenarioSection>,
 }

@@ -1,11 +1,13 @@
 //! Tests of the `driftway` command: output, files and exit status.
 
 mod captures;
+mod chromium;
 mod documented;
 mod invalid_input;
 mod numbers;
 mod page;
 mod paper;
+mod replay;
 mod results;
 mod split;
 mod sweep;

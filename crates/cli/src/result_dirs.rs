@@ -1,4 +1,4 @@
-//! Results to report: one directory of results, or a set of them.
+//! Stored results: one directory of results, or a set of them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,6 @@ use driftway_sim::results::{RunDocument, SCHEMA};
 use driftway_sim::trace::{FaultEvent, FlowTrace, Trace};
 use serde::Deserialize;
 
-use super::event_log::EventLogSummary;
 use crate::failure::Failure;
 
 /// Depth to which subdirectories are searched for results.
@@ -55,15 +54,12 @@ impl ResultDir {
         Ok(marks.unwrap_or_default())
     }
 
-    /// Event log of the first run; `None` if there is no file.
+    /// File of the event log of a run, with its path; `None` if there is no file.
     ///
     /// # Errors
     /// A file that cannot be read.
-    pub fn event_log(&self) -> Result<Option<EventLogSummary>, Failure> {
-        let Some(seed) = self.first_seed() else { return Ok(None) };
-        open(&self.dir.join(EventLog::file_name(seed)))?
-            .map(|(path, file)| EventLogSummary::read(file).map_err(|e| unreadable(&path, &e)))
-            .transpose()
+    pub fn event_log(&self, seed: u64) -> Result<Option<(PathBuf, fs::File)>, Failure> {
+        open(&self.dir.join(EventLog::file_name(seed)))
     }
 }
 
@@ -75,7 +71,8 @@ fn open(path: &Path) -> Result<Option<(PathBuf, fs::File)>, Failure> {
     }
 }
 
-fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+/// The failure to read a file whose content is invalid.
+pub fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Failure {
     Failure::Input(format!("{}: {error}", path.display()))
 }
 
@@ -126,7 +123,11 @@ struct DocumentHeader {
     version: String,
 }
 
-fn read_result_dir(dir: PathBuf) -> Result<ResultDir, Failure> {
+/// The results in `dir` itself.
+///
+/// # Errors
+/// Results that cannot be read.
+pub fn read_result_dir(dir: PathBuf) -> Result<ResultDir, Failure> {
     let path = dir.join("results.json");
     let text = fs::read_to_string(&path)
         .map_err(|error| Failure::Input(format!("cannot read {}: {error}", path.display())))?;
