@@ -64,8 +64,8 @@ macro_rules! options {
             /// initial window (RFC 5681 §4.1).
             linux_growth: flag(false),
             /// Data leaves at twice the window per round trip in slow start, 1.2 times outside of
-            /// it, in bursts of a millisecond or two segments, as in Linux with pacing. BBR is always
-            /// paced, at a rate of its own.
+            /// it, in bursts of a millisecond or two segments, from the tenth segment on, as in Linux
+            /// with pacing. BBR is always paced, at a rate of its own.
             pacing: flag(false),
             /// Computes ssthresh after a loss from cwnd, as in Linux, instead of FlightSize (RFC
             /// 5681 §3.1, equation 4; RFC 9438 §4.6); PRR is then in proportion to cwnd, too, and in

@@ -461,7 +461,7 @@ impl Connection {
             self.snd.send_state.log_sent(now, sent);
             self.snd.recovery.on_sent(now, sent);
             self.update_recovery_timer_if_changed(now, timed);
-            self.on_paced_data_sent(now, len, in_flight);
+            self.on_paced_data_sent(now, len, in_flight, is_old);
         }
         let send = &mut self.snd.send_state;
         send.on_sent(end);

@@ -5,7 +5,6 @@ use driftway_base::Instant;
 
 use super::control_block::Connection;
 use crate::congestion::{PacingRate, SentData};
-use crate::pacing::Pacing;
 use crate::timer::Timer;
 
 /// A burst of a millisecond (Linux: `sk_pacing_shift`), of two segments at least.
@@ -43,19 +42,26 @@ impl Connection {
         true
     }
 
-    /// Records that `len` bytes of data have left.
-    pub(super) fn on_paced_data_sent(&mut self, now: Instant, len: u32, in_flight: u32) {
+    /// Records that `len` bytes of data have left. Data that is sent again makes a burst of its own, as in Linux.
+    pub(super) fn on_paced_data_sent(
+        &mut self,
+        now: Instant,
+        len: u32,
+        in_flight: u32,
+        again: bool,
+    ) {
         if len == 0 || !(self.config.pacing || self.snd.send_state.has_model()) {
             return;
         }
         let after_idle = in_flight == 0 && self.snd.send_state.is_app_limited();
         self.snd.send_state.report_sent(now, SentData { bytes: len, in_flight, after_idle });
         let Some(rate) = self.pacing_rate().filter(|rate| rate.bytes_per_second > 0.0) else {
-            self.snd.pacing = Pacing::default();
+            self.snd.pacing.on_sent_unpaced();
             return;
         };
         let mss = self.snd.send_state.mss();
-        self.snd.pacing.on_sent(now, len, mss, rate);
+        let quantum = if again { len } else { rate.quantum };
+        self.snd.pacing.on_sent(now, len, mss, PacingRate { quantum, ..rate });
     }
 
     /// Notifies the delivery rate when nothing but the application limits sending.

@@ -22,8 +22,20 @@ pub fn each_kind_of_difference_is_found() {
         Comparison::new(&record, &other).differences()
     };
     assert_eq!(found(&|_| ()), []);
-    assert_eq!(found(&|lines| lines[sent].text.push('x')), [(Aspect::Segments, after)]);
+    assert_eq!(found(&|lines| lines[sent].text.insert(0, 'x')), [(Aspect::Segments, after)]);
     assert_eq!(found(&|lines| _ = lines.remove(sent)), [(Aspect::Segments, after)]);
+    // Of paced data it makes no difference on which side of a step at the same time a segment leaves.
+    let mut swapped = record.clone();
+    let (first, then) = lines
+        .windows(2)
+        .position(|two| {
+            two[0].kind == Kind::Step && two[1].kind == Kind::Sent && two[1].at - two[0].at < 1.0
+        })
+        .map(|at| (at, at + 1))
+        .expect("a segment that answers a step");
+    swapped.lines.swap(first, then);
+    assert!(!Comparison::new(&record, &swapped).differences().is_empty());
+    assert_eq!(Comparison::paced(&record, &swapped).differences(), []);
     assert_eq!(found(&|lines| lines[window].text.push('x')), [(Aspect::Window, after)]);
     // The kernel's timers may be late by an eighth, and not early.
     let gap = lines[sent].at - lines[sent - 1].at;

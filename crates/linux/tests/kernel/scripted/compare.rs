@@ -13,6 +13,10 @@ const TOLERANCE: f64 = 10.0;
 /// below (kernel/time/timer.c).
 const WHEEL: f64 = 1.0 / 8.0;
 
+/// Difference of the times of one segment that leaves before a step in one arm and after it in the other, that is no
+/// difference (ms): a paced burst is due when it is due, and the kernel takes some time for each step.
+const CLOSE: f64 = 1.5;
+
 /// Two lines of which the first is our arm's and the second the kernel's.
 type Row<'a> = (Option<&'a Line>, Option<&'a Line>);
 
@@ -58,6 +62,36 @@ impl<'a> Comparison<'a> {
             rows.push((row, aspect));
         }
         Self { rows }
+    }
+
+    /// The comparison of paced data.
+    pub fn paced(ours: &'a Record, theirs: &'a Record) -> Self {
+        let mut comparison = Self::new(ours, theirs);
+        comparison.forgive_close_segments(theirs.lateness);
+        comparison
+    }
+
+    /// Takes segments that both arms send at the same time, on different sides of a step, for the same.
+    fn forgive_close_segments(&mut self, lateness: f64) {
+        let of_one = |arm: usize, (row, _): &(Row<'a>, Option<Aspect>)| match (arm, row) {
+            (0, (Some(line), None)) | (1, (None, Some(line))) if line.kind == Kind::Sent => {
+                Some(*line)
+            }
+            _ => None,
+        };
+        for number in 0..self.rows.len() {
+            let Some(ours) = of_one(0, &self.rows[number]) else { continue };
+            let same = self.rows.iter().position(|row| {
+                row.1.is_some()
+                    && of_one(1, row).is_some_and(|theirs| {
+                        without_echo(&theirs.text) == without_echo(&ours.text)
+                            && (theirs.at - ours.at).abs() <= CLOSE + lateness
+                    })
+            });
+            if let Some(same) = same {
+                (self.rows[number].1, self.rows[same].1) = (None, None);
+            }
+        }
     }
 
     /// The first difference in each aspect, with the time of the last step before it (ms).
@@ -106,6 +140,11 @@ impl<'a> Comparison<'a> {
         }
         table
     }
+}
+
+/// The text of a segment without its TSecr, which depends on the last step before it.
+fn without_echo(text: &str) -> &str {
+    text.split(" ecr ").next().unwrap_or(text)
 }
 
 fn same_gap((ours, theirs): (f64, f64), lateness: f64) -> bool {

@@ -13,11 +13,26 @@ use netlink_packet_core::{
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
+use nix::libc;
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::SetStruct;
 use socket2::{Domain, SockRef, Socket, Type};
 
 use super::arm::{Arm, Command, Observation, Phase, Sent};
 use super::peer::{PEER, TESTED};
 use super::script::{Opening, Script};
+
+/// Highest rate at which a socket's data leaves (bytes per second).
+#[derive(Clone, Copy, Debug)]
+struct MaxPacingRate;
+
+nix::setsockopt_impl!(
+    MaxPacingRate,
+    libc::SOL_SOCKET,
+    libc::SO_MAX_PACING_RATE,
+    u32,
+    SetStruct<'_, u32>
+);
 
 /// IP and TCP headers without options (bytes).
 const HEADERS: u16 = 40;
@@ -95,11 +110,15 @@ impl Prepared {
     pub fn new(script: &Script) -> io::Result<Self> {
         let tun = Tun::open(TESTED.address, 24, script.mss() + HEADERS)?;
         // Paced transmissions have the size that TSO gives them.
-        if script.control != "bbr" {
+        if !script.is_paced() {
             segments_alone(&tun.name()?)?;
         }
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
         socket.set_tcp_congestion(script.control.as_bytes())?;
+        if script.paced {
+            // Any limit makes TCP pace; this one limits nothing.
+            setsockopt(&socket, MaxPacingRate, &(u32::MAX - 1))?;
+        }
         socket.set_nonblocking(true)?;
         socket.bind(&address(TESTED).into())?;
         Ok(Self { tun, socket, opening: script.opening })

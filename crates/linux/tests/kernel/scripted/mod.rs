@@ -108,7 +108,10 @@ fn compare_with_kernel(mut scripts: Vec<Script>) -> Vec<String> {
 /// by side. `shows`: both arms are printed if `DRIFTWAY_SCRIPT` asks for them.
 fn compare(script: &Script, theirs: &Record, name: &str, shows: bool) -> Option<String> {
     let ours = arm::run(script, &mut SimulatedArm::new(script));
-    let comparison = Comparison::new(&ours, theirs);
+    let comparison = match script.is_paced() {
+        true => Comparison::paced(&ours, theirs),
+        false => Comparison::new(&ours, theirs),
+    };
     let found = comparison.differences();
     let report = |verdict: &str| {
         let Script { name: script, about, .. } = script;

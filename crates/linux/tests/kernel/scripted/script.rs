@@ -44,6 +44,8 @@ pub struct Script {
     pub about: &'static str,
     /// Congestion control, by its name in Linux and in a scenario.
     pub control: &'static str,
+    /// Its data is paced, also where it has no pacing rate of its own.
+    pub paced: bool,
     pub opening: Opening,
     /// Options that the peer offers, and the TCP under test, too.
     pub sack: bool,
@@ -73,6 +75,7 @@ impl Script {
             name,
             about,
             control: "cubic",
+            paced: false,
             opening: Opening::Active,
             sack: true,
             timestamps: true,
@@ -89,6 +92,9 @@ impl Script {
     }
     pub fn bbr(self) -> Self {
         Self { control: "bbr", ..self }
+    }
+    pub fn paced(self) -> Self {
+        Self { paced: true, ..self }
     }
     pub fn without_sack(self) -> Self {
         Self { sack: false, ..self }
@@ -108,6 +114,11 @@ impl Script {
     /// The peer's window (bytes).
     pub fn window(self, window: u32) -> Self {
         Self { window, ..self }
+    }
+
+    /// Its data is paced, by its congestion control or otherwise.
+    pub fn is_paced(&self) -> bool {
+        self.paced || self.control == "bbr"
     }
 
     /// MSS in the SYNs, from which timestamps are subtracted (RFC 6691).

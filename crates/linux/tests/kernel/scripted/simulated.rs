@@ -44,7 +44,8 @@ tcp = {{ preset = "linux", growth = "{control}", mss = "{mss} B", window = "131 
     let tcp = scenario.flows[0].tcp.as_ref().expect("a flow of TCP");
     let config = driftway_sim::tcp_config(tcp, 0, 1);
     // As the sysctls of these names.
-    Config { sack: script.sack, timestamps: script.timestamps, ..config }
+    let pacing = script.paced || config.pacing;
+    Config { sack: script.sack, timestamps: script.timestamps, pacing, ..config }
 }
 
 impl SimulatedArm {

@@ -17,6 +17,9 @@ pub fn scripts() -> Vec<Script> {
         cubic_between_losses(),
         reno_between_losses(),
         losses_with_delayed_acks(),
+        paced_slow_start(),
+        paced_avoidance(),
+        paced_burst(),
         bbr_start(),
         bbr_paced_burst(),
         bbr_transfer(),
@@ -115,8 +118,38 @@ fn losses_with_delayed_acks() -> Script {
         .at(3500)
 }
 
+fn paced_slow_start() -> Script {
+    Script::new("paced_slow_start", "CUBIC with pacing: twice the window in a round trip")
+        .paced()
+        .established()
+        .receiver(CLEAN)
+        .writes(60_000)
+        .at(600)
+}
+
+fn paced_avoidance() -> Script {
+    Script::new("paced_avoidance", "Reno with pacing: 1.2 times the window in a round trip")
+        .reno()
+        .paced()
+        .established()
+        .receiver(Path { rtt: 50, serialisation: 1.0, lost: &[4], ..CLEAN })
+        .writes(60_000)
+        .at(700)
+}
+
+fn paced_burst() -> Script {
+    Script::new("paced_burst", "one acknowledgment of the window: the next leaves at the rate")
+        .paced()
+        .in_flight(60)
+        .at(200)
+        .receives(ack(10001))
+        .at(300)
+        .receives(ack(30001))
+        .at(390)
+}
+
 fn bbr_start() -> Script {
-    Script::new("bbr_start", "BBR paces the initial window by the handshake's round trip")
+    Script::new("bbr_start", "BBR paces from the tenth segment on, by the handshake's round trip")
         .bbr()
         .in_flight(40)
         .at(200)
@@ -136,11 +169,11 @@ fn bbr_paced_burst() -> Script {
 }
 
 fn bbr_transfer() -> Script {
-    Script::new("bbr_transfer", "STARTUP, DRAIN and PROBE_BW over a path of 1 ms a segment")
+    Script::new("bbr_transfer", "STARTUP, DRAIN and PROBE_BW over a path of 5 ms a segment")
         .bbr()
         .established()
-        .receiver(Path { rtt: 41, ..CLEAN })
-        .writes(400_000)
+        .receiver(Path { rtt: 62, serialisation: 5.0, ..CLEAN })
+        .writes(200_000)
         .at(1500)
 }
 
