@@ -80,7 +80,10 @@ mod test {
     #[test]
     fn the_script_is_one_element_with_its_licence() {
         let library = plotly_script();
-        assert_eq!((library.matches("<script").count(), library.matches("</script").count()), (1, 1));
+        assert_eq!(
+            (library.matches("<script").count(), library.matches("</script").count()),
+            (1, 1)
+        );
         assert!(library.contains("plotly.js (basic - minified) v3.0.1"));
         assert!(library.contains("Licensed under the MIT license"));
     }
