@@ -2,7 +2,11 @@
 
 use driftway_base::{Duration, Rate, named};
 
+use crate::burst::BurstConfig;
 use crate::codel::CodelConfig;
+use crate::delay::DelayProcess;
+use crate::link_trace::LinkTrace;
+use crate::opportunities::Opportunities;
 use crate::red::RedConfig;
 
 /// Configuration of a link of a path, the same in both directions.
@@ -20,6 +24,62 @@ pub struct LinkConfig {
     pub duplex: Duplex,
     /// Order of delivery.
     pub order: DeliveryOrder,
+}
+
+/// Configuration of a link whose directions may differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkDirections {
+    /// From side A to side B.
+    pub forward: DirectionConfig,
+    /// From side B to side A.
+    pub backward: DirectionConfig,
+    /// Sharing of the rate between the directions. With [`Capacity::Opportunities`] in one of them
+    /// it counts as [`Duplex::Full`].
+    pub duplex: Duplex,
+    /// Order of delivery.
+    pub order: DeliveryOrder,
+}
+
+/// Configuration of one direction of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DirectionConfig {
+    /// What it can transmit.
+    pub capacity: Capacity,
+    /// Propagation delays.
+    pub delay: DelayProcess,
+    /// Independent errors.
+    pub errors: ErrorModel,
+    /// Bursts of losses, in addition to the errors.
+    pub burst: Option<BurstConfig>,
+    /// Measured values over time, which take the place of the capacity, the delays and the errors
+    /// as far as the trace has them.
+    pub trace: Option<LinkTrace>,
+    /// Queue of the sending end.
+    pub queue: QueueConfig,
+}
+
+/// What a direction of a link can transmit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Capacity {
+    /// A constant rate.
+    Rate(Rate),
+    /// Measured delivery opportunities.
+    Opportunities(Opportunities),
+}
+
+impl From<LinkConfig> for LinkDirections {
+    fn from(config: LinkConfig) -> Self {
+        let LinkConfig { rate, delay, errors, queue, duplex, order } = config;
+        let direction = DirectionConfig {
+            capacity: Capacity::Rate(rate),
+            delay: DelayProcess::Independent(delay),
+            errors,
+            burst: None,
+            trace: None,
+            queue,
+        };
+        Self { forward: direction.clone(), backward: direction, duplex, order }
+    }
 }
 
 /// Propagation delay of a frame after its transmission; drawn for each frame and direction.

@@ -4,7 +4,7 @@
 use driftway_base::{DropReason, Duration, Instant, LinkId, PacketId, Rate};
 use driftway_link::{
     Delay, DeliveryOrder, Discipline, Duplex, EnqueueOutcome, ErrorModel, Frame, LinkConfig,
-    LinkEvent, PathLink, QueueConfig, QueuePosition, Side,
+    LinkDirections, LinkEvent, PathLink, QueueConfig, QueuePosition, Side,
 };
 
 pub const ACCEPTED: EnqueueOutcome = EnqueueOutcome::Accepted { mark: false, evicted: None };
@@ -48,7 +48,7 @@ pub struct LinkHarness {
 }
 
 impl LinkHarness {
-    pub fn new(config: LinkConfig) -> Self {
+    pub fn new(config: impl Into<LinkDirections>) -> Self {
         Self { link: PathLink::new(config, 1, LinkId::new(0)), log: Vec::new() }
     }
 
