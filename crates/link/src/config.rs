@@ -7,6 +7,7 @@ use crate::codel::CodelConfig;
 use crate::delay::DelayProcess;
 use crate::link_trace::LinkTrace;
 use crate::opportunities::Opportunities;
+use crate::pie::PieConfig;
 use crate::red::RedConfig;
 
 /// Configuration of a link of a path, the same in both directions.
@@ -112,6 +113,8 @@ pub enum ErrorModel {
 pub struct QueueConfig {
     /// Maximum number of queued frames, excluding the frame in transmission.
     pub limit: usize,
+    /// Maximum bytes of queued frames; `None`: only their number is limited.
+    pub max_bytes: Option<u64>,
     /// Queue discipline.
     pub discipline: Discipline,
     /// Probability that a due ECN mark is not set.
@@ -131,6 +134,8 @@ pub enum Discipline {
     Red(RedConfig),
     /// Controlled delay.
     Codel(CodelConfig),
+    /// Proportional integral controller enhanced.
+    Pie(PieConfig),
 }
 
 named! {

@@ -134,6 +134,14 @@ impl Direction {
         matches!(self.transmitter, Transmitter::Opportunities(_))
     }
 
+    /// Returns the number of delivery opportunities up to an instant; `None` with a rate.
+    pub(crate) fn opportunities_until(&self, until: Instant) -> Option<u64> {
+        match &self.transmitter {
+            Transmitter::Rate(_) => None,
+            Transmitter::Opportunities(next) => Some(next.trace().count_until(until)),
+        }
+    }
+
     /// Begins the transmission of a frame: changes apply from the next one on.
     pub(crate) fn transmit(&mut self, at: Instant, frame: Frame) -> Transmission {
         let ends = match (&self.transmitter, &mut self.trace) {

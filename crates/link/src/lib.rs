@@ -27,6 +27,7 @@ mod frame;
 mod link_trace;
 mod opportunities;
 mod path_link;
+mod pie;
 mod queue;
 mod red;
 
@@ -46,5 +47,6 @@ pub use frame::{
 pub use link_trace::{LinkTrace, TraceRows};
 pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
 pub use path_link::{LinkCounters, PathLink, QueueOnPartition};
+pub use pie::PieConfig;
 pub use queue::{InterfaceQueue, QueueCounters};
 pub use red::RedConfig;

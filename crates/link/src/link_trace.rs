@@ -73,9 +73,10 @@ impl LinkTrace {
         Some(Rate::from_bps(mean.and_then(|mean| u64::try_from(mean).ok()).unwrap_or(last)))
     }
 
-    /// Returns the shortest delay of a row; `None` if the trace has no delays.
-    pub fn shortest_delay(&self) -> Option<Duration> {
-        self.rows.delays.iter().min().copied()
+    /// Returns the shortest and the longest delay; `None` if the trace has no delays.
+    pub fn delay_bounds(&self) -> Option<(Duration, Duration)> {
+        let delays = &self.rows.delays;
+        Some((*delays.iter().min()?, *delays.iter().max()?))
     }
 
     /// Returns this trace without its rates, delays or errors; `None` if nothing is left.

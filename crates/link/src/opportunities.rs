@@ -79,6 +79,10 @@ impl Cursor {
         cursor
     }
 
+    pub(crate) const fn trace(&self) -> &Opportunities {
+        &self.trace
+    }
+
     /// Returns the time of the next opportunity; the far future after the last one.
     pub(crate) fn next_at(&self) -> Instant {
         let ahead = |millis: &u32| self.base + Duration::from_millis(u64::from(*millis));

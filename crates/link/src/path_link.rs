@@ -135,6 +135,13 @@ impl PathLink {
         counters
     }
 
+    /// Returns the bits that a side could have sent by an instant; `None` if its capacity is a rate,
+    /// which its transmitter uses while it is busy.
+    pub fn opportunity_bits(&self, side: Side, until: Instant) -> Option<u64> {
+        let opportunities = self.direction(side).opportunities_until(until)?;
+        Some(opportunities.saturating_mul(u64::from(OPPORTUNITY_BYTES) * 8))
+    }
+
     /// Returns the number of frames on the link and in its queues.
     pub fn frames_in_transit(&self) -> usize {
         self.a.frames_in_transit() + self.b.frames_in_transit()
@@ -168,7 +175,7 @@ impl PathLink {
             return EnqueueOutcome::Accepted { mark: false, evicted: None };
         }
         if self.direction(side).reversal.is_some() {
-            if !self.direction(side).queue.is_full() {
+            if !self.direction(side).queue.is_full(frame.bytes) {
                 return self.hold_back(now, side, frame);
             }
             // Frames held back take no queue space from others.

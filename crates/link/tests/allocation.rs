@@ -16,7 +16,7 @@ fn a_link_does_not_allocate() {
         rate: Rate::from_bps(2_000_000),
         delay: Delay::Uniform { low: Duration::ZERO, high: Duration::from_millis(30) },
         errors: ErrorModel::BitErrorRate(1e-5),
-        queue: QueueConfig { limit: 50, discipline, mark_loss: 0.1 },
+        queue: QueueConfig { limit: 50, discipline, max_bytes: None, mark_loss: 0.1 },
         duplex: Duplex::Shared,
         order: DeliveryOrder::Free,
     };
@@ -26,7 +26,7 @@ fn a_link_does_not_allocate() {
 #[test]
 fn a_link_with_a_trace_does_not_allocate() {
     let discipline = Discipline::DropTail { ecn_threshold: None };
-    let queue = QueueConfig { limit: 50, discipline, mark_loss: 0.1 };
+    let queue = QueueConfig { limit: 50, discipline, max_bytes: None, mark_loss: 0.1 };
     let rows = TraceRows {
         times: (0..100).map(Duration::from_millis).collect(),
         rates: (0..100).map(|n| n * 100_000).collect(),
@@ -92,7 +92,7 @@ fn steady_state_does_not_allocate(config: LinkDirections) {
 #[test]
 fn a_queue_of_classes_does_not_allocate() {
     let discipline = Discipline::DropTail { ecn_threshold: Some(20) };
-    let queue = QueueConfig { limit: 50, discipline, mark_loss: 0.0 };
+    let queue = QueueConfig { limit: 50, discipline, max_bytes: None, mark_loss: 0.0 };
     let config = AdhocQueueConfig { queue, priority: Priority::Classes };
     let mut queue = AdhocQueue::new(config, 1, 0);
     let classes =

@@ -18,6 +18,7 @@ pub fn default_config() -> LinkConfig {
         queue: QueueConfig {
             limit: 50,
             discipline: Discipline::DropTail { ecn_threshold: None },
+            max_bytes: None,
             mark_loss: 0.0,
         },
         duplex: Duplex::Full,
