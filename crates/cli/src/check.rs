@@ -130,7 +130,7 @@ fn summary(scenario: &Scenario) -> String {
     text
 }
 
-/// What becomes of packets in a partition or an outage, such as `outage of hop 1: queued packets are
+/// Treatment of packets in a partition or an outage, such as `outage of hop 1: queued packets are
 /// dropped, nobody is told`.
 fn cut(fault: &Fault, scenario: &Scenario) -> Option<String> {
     let (place, queue, signal) = match fault {

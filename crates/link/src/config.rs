@@ -1,10 +1,11 @@
 //! Configuration of links and queues.
 
+use alloc::sync::Arc;
+
 use driftway_base::{Duration, Rate, named};
 
 use crate::burst::BurstConfig;
 use crate::codel::CodelConfig;
-use crate::delay::DelayProcess;
 use crate::link_trace::LinkTrace;
 use crate::opportunities::Opportunities;
 use crate::pie::PieConfig;
@@ -44,7 +45,7 @@ pub struct LinkDirections {
 /// Configuration of one direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DirectionConfig {
-    /// What it can transmit.
+    /// Capacity.
     pub capacity: Capacity,
     /// Propagation delays.
     pub delay: DelayProcess,
@@ -59,7 +60,7 @@ pub struct DirectionConfig {
     pub queue: QueueConfig,
 }
 
-/// What a direction of a link can transmit.
+/// Capacity of a direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Capacity {
     /// A constant rate.
@@ -94,6 +95,29 @@ pub enum Delay {
         low: Duration,
         /// Maximum; if below `low`, `low` is used.
         high: Duration,
+    },
+}
+
+/// Delays of the frames of one direction.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DelayProcess {
+    /// Drawn for each frame on its own.
+    Independent(Delay),
+    /// Drawn so that the delays of two frames in succession have this correlation, 0 to 1; all keep
+    /// their uniform distribution.
+    Correlated {
+        /// Distribution.
+        delay: Delay,
+        /// Correlation.
+        correlation: f64,
+    },
+    /// Constant for a time, then the next of these, and after the last the first again: the
+    /// handovers of a constellation of satellites.
+    Steps {
+        /// The delays.
+        delays: Arc<[Duration]>,
+        /// Time from one step to the next.
+        every: Duration,
     },
 }
 

@@ -1,33 +1,8 @@
 //! Propagation delays of frames: independent, correlated, or in steps.
 
-use alloc::sync::Arc;
-
 use driftway_base::{Duration, Instant, RandomStream};
 
-use crate::config::Delay;
-
-/// Delays of the frames of one direction.
-#[derive(Clone, Debug, PartialEq)]
-pub enum DelayProcess {
-    /// Drawn for each frame on its own.
-    Independent(Delay),
-    /// Drawn so that the delays of two frames in succession have this correlation, 0 to 1; all keep
-    /// their uniform distribution.
-    Correlated {
-        /// Distribution.
-        delay: Delay,
-        /// Correlation.
-        correlation: f64,
-    },
-    /// Constant for a time, then the next of these, and after the last the first again: the
-    /// handovers of a constellation of satellites.
-    Steps {
-        /// The delays.
-        delays: Arc<[Duration]>,
-        /// Time from one step to the next.
-        every: Duration,
-    },
-}
+use crate::config::{Delay, DelayProcess};
 
 /// Draws the delays of one direction.
 #[derive(Clone, Debug)]

@@ -11,8 +11,40 @@ use crate::error_sampler::ErrorSampler;
 use crate::frame::{Frame, FrameStage, PendingFrame, Side};
 use crate::link_trace::RowCursor;
 use crate::opportunities::Cursor;
-use crate::path_link::{LinkCounters, QueueOnPartition, RESERVED};
-use crate::queue::InterfaceQueue;
+use crate::queue::{InterfaceQueue, QueueCounters};
+
+/// Initial capacity for frames in flight; it grows once if needed.
+pub(crate) const RESERVED: usize = 64;
+
+/// Treatment of the queues when a link is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueOnPartition {
+    /// Queued frames wait until the link heals.
+    Wait,
+    /// Queued frames are dropped.
+    Drop,
+}
+
+/// Counters of one side of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounters {
+    /// Frames transmitted completely, including corrupted ones.
+    pub frames: u64,
+    /// Bits of these frames.
+    pub bits: u64,
+    /// Busy time of the transmitter, including frames cut short by a partition.
+    pub busy: Duration,
+    /// Frames delivered.
+    pub arrived: u64,
+    /// Frames lost to bit errors.
+    pub errors: u64,
+    /// Frames lost to partitions.
+    pub partitioned: u64,
+    /// Frames refused while the link was cut.
+    pub refused: u64,
+    /// Counters of the queue.
+    pub queue: QueueCounters,
+}
 
 /// One direction: the sender's queue, the frame in its transmitter, and those in flight.
 #[derive(Clone, Debug)]
@@ -34,7 +66,7 @@ pub(crate) struct Direction {
     pub(crate) counters: LinkCounters,
 }
 
-/// What determines when a transmission ends.
+/// The times at which transmissions end: a rate or opportunities determine them.
 #[derive(Clone, Debug)]
 pub(crate) enum Transmitter {
     /// A rate.

@@ -36,17 +36,17 @@ pub use arp::{Arp, ArpConfig, ArpOutput, ArpRetry, Resolution};
 pub use burst::BurstConfig;
 pub use codel::CodelConfig;
 pub use config::{
-    Capacity, Delay, DeliveryOrder, DirectionConfig, Discipline, Duplex, ErrorModel, LinkConfig,
-    LinkDirections, QueueConfig,
+    Capacity, Delay, DelayProcess, DeliveryOrder, DirectionConfig, Discipline, Duplex, ErrorModel,
+    LinkConfig, LinkDirections, QueueConfig,
 };
-pub use delay::DelayProcess;
+pub use direction::{LinkCounters, QueueOnPartition};
 pub use frame::{
     Dequeued, EnqueueOutcome, Frame, FrameStage, LinkEvent, PendingFrame, QueueEntry,
     QueuePosition, Side,
 };
 pub use link_trace::{LinkTrace, TraceRows};
 pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
-pub use path_link::{LinkCounters, PathLink, QueueOnPartition};
+pub use path_link::PathLink;
 pub use pie::PieConfig;
 pub use queue::{InterfaceQueue, QueueCounters};
 pub use red::RedConfig;

@@ -4,14 +4,12 @@ use alloc::collections::VecDeque;
 use driftway_base::{DropReason, Duration, Instant, LinkId, Rate};
 
 use crate::config::{Delay, DeliveryOrder, Duplex, ErrorModel, LinkDirections};
-use crate::direction::{Direction, InFlight, Reversal, Transmitter};
+use crate::direction::{
+    Direction, InFlight, LinkCounters, QueueOnPartition, RESERVED, Reversal, Transmitter,
+};
 use crate::error_sampler::ErrorSampler;
 use crate::frame::{Dequeued, EnqueueOutcome, Frame, LinkEvent, PendingFrame, QueuePosition, Side};
 use crate::opportunities::OPPORTUNITY_BYTES;
-use crate::queue::QueueCounters;
-
-/// Initial capacity for frames in flight; it grows once if needed.
-pub(crate) const RESERVED: usize = 64;
 
 /// A store-and-forward hop between side A and side B of a path.
 ///
@@ -46,36 +44,6 @@ pub struct PathLink {
     a: Direction,
     b: Direction,
     events: VecDeque<LinkEvent>,
-}
-
-/// Treatment of the queues when a link is cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueOnPartition {
-    /// Queued frames wait until the link heals.
-    Wait,
-    /// Queued frames are dropped.
-    Drop,
-}
-
-/// Counters of one side of a link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkCounters {
-    /// Frames transmitted completely, including corrupted ones.
-    pub frames: u64,
-    /// Bits of these frames.
-    pub bits: u64,
-    /// Busy time of the transmitter, including frames cut short by a partition.
-    pub busy: Duration,
-    /// Frames delivered.
-    pub arrived: u64,
-    /// Frames lost to bit errors.
-    pub errors: u64,
-    /// Frames lost to partitions.
-    pub partitioned: u64,
-    /// Frames refused while the link was cut.
-    pub refused: u64,
-    /// Counters of the queue.
-    pub queue: QueueCounters,
 }
 
 /// The next step of a link.

@@ -41,7 +41,7 @@ pub(crate) struct Pie {
     stream: RandomStream,
 }
 
-/// What is to be done with an arriving frame.
+/// Treatment of an arriving frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PieDecision {
     Enqueue,

@@ -32,6 +32,7 @@ mod growth;
 mod keys;
 mod link;
 mod load;
+mod measurements;
 mod measures;
 mod mixed;
 mod network;

@@ -351,8 +351,10 @@ impl LinkOverride {
         if let Some(trace) = &mut link.trace {
             trace.replace(self.rate.is_some(), self.delay.is_some(), has_errors);
         }
+        // Rows with rates take the place of opportunities.
+        let has_rates = self.trace.as_ref().is_some_and(TraceFile::has_rates);
         Link {
-            rate: self.rate.clone().or(link.rate),
+            rate: self.rate.clone().or(link.rate.filter(|_| !has_rates)),
             delay: self.delay.clone().or(link.delay),
             bit_error_rate: link.bit_error_rate,
             packet_error_rate: link.packet_error_rate,

@@ -7,8 +7,8 @@ use crate::adhoc::compat;
 use crate::adhoc::movement::{self, MovementFileError};
 use crate::adhoc::seeded_movement;
 use crate::error::{Diagnostic, Error};
+use crate::measurements::{self, TraceError};
 use crate::regular_file::{ReadFailure, read_bytes};
-use crate::trace::{self, TraceError};
 use crate::traffic::FIRST_SEED;
 use crate::tree::{Node, Value};
 use crate::{Registry, Scenario, check, node_names, overrides, preset, reader};
@@ -79,12 +79,14 @@ impl Scenario {
                 })?;
             adhoc.movement = Some(Arc::new(movement));
         }
-        trace::load(&mut scenario.network, name_of_file).map_err(|(key, error)| match error {
-            TraceError::Unreadable(message) => {
-                placed(Diagnostic::new(&message).at(tree.origin_of(&key)))
-            }
-            TraceError::Invalid(error) => error,
-        })?;
+        measurements::load(&mut scenario.network, name_of_file).map_err(
+            |(key, error)| match error {
+                TraceError::Unreadable(message) => {
+                    placed(Diagnostic::new(&message).at(tree.origin_of(&key)))
+                }
+                TraceError::Invalid(error) => error,
+            },
+        )?;
         scenario.add_traffic_flows();
         scenario.resolve();
         scenario.draw_traffic(FIRST_SEED);

@@ -54,7 +54,7 @@ keys! {
         /// Content of the file, once the scenario is loaded.
         #[serde(skip)]
         outages: Option<Arc<[(Instant, Instant)]>>,
-        /// What has the outages, once the scenario is loaded.
+        /// Places that have the outages, once the scenario is loaded.
         #[serde(skip)]
         places: Vec<OutagePlace>,
     }

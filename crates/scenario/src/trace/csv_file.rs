@@ -2,9 +2,8 @@
 
 use csv::{ByteRecord, Reader, ReaderBuilder, Trim};
 
-use super::wrong;
-use crate::error::{Error, quoted};
-use crate::nearest;
+use super::located::wrong;
+use crate::error::{Error, nearest, quoted};
 
 /// A CSV file whose header has been read.
 pub(super) struct CsvFile<'a> {

@@ -1,6 +1,6 @@
 //! Files of delivery opportunities, as mahimahi reads them.
 
-use super::wrong;
+use super::located::wrong;
 use crate::error::{Error, quoted};
 
 /// Parses the content of the file `name`: one time in whole milliseconds per line, none before the
