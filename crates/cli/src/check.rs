@@ -131,7 +131,7 @@ fn summary(scenario: &Scenario) -> String {
 }
 
 /// Treatment of packets in a partition or an outage, such as `outage of hop 1: queued packets are
-/// dropped, nobody is told`.
+/// dropped, nobody is notified`.
 fn cut(fault: &Fault, scenario: &Scenario) -> Option<String> {
     let (place, queue, signal) = match fault {
         Fault::Partition(cut) => {
@@ -155,8 +155,8 @@ fn cut(fault: &Fault, scenario: &Scenario) -> Option<String> {
     let signal = match signal {
         PartitionSignal::IcmpUnreachable => "routers send ICMP unreachable",
         PartitionSignal::Rfn => "routers send route failure notifications",
-        PartitionSignal::Link => "the hosts at the ends are told",
-        PartitionSignal::None => "nobody is told",
+        PartitionSignal::Link => "the hosts at the ends are notified",
+        PartitionSignal::None => "nobody is notified",
     };
     Some(format!("{} of {place}: {queue}, {signal}", fault.kind()))
 }

@@ -57,7 +57,7 @@ pub enum OutageKind {
     RadioDown,
     /// False warnings.
     Fading,
-    /// Outages of a link or a radio of which nobody is told.
+    /// Outages of a link or a radio of which nobody is notified.
     Outage,
 }
 

@@ -52,7 +52,7 @@ tagged! {
         RadioDown(RadioDown) = "radio-down",
         /// `"fading"`: a false warning of an outage that does not occur.
         Fading(FalseWarning) = "fading",
-        /// `"outage"`: an outage of a hop, or of all that a node has, of which nobody is told.
+        /// `"outage"`: an outage of a hop, or of all that a node has, of which nobody is notified.
         Outage(Outage) = "outage",
     }
 }

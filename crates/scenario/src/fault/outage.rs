@@ -1,4 +1,4 @@
-//! Outages of a hop or of a node, about which nobody is told.
+//! Outages of a hop or of a node, about which nobody is notified.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{Delay, RadioDown, RadioSignal, Time};
 
 keys! {
     /// Outages of a hop, or of all links and radios of a node, `kind = "outage"`, as links have them
-    /// whose users walk into a tunnel: what is queued is lost, and nobody is told. `"partition"`
+    /// whose users walk into a tunnel: what is queued is lost, and nobody is notified. `"partition"`
     /// has other defaults.
     pub struct Outage expecting "a table with the keys of an outage" {
         /// Number of the hop. Alternative to `network.fault.node`.

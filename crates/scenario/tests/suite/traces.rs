@@ -133,7 +133,7 @@ fn a_queue_may_be_limited_in_bytes_or_in_time() {
 }
 
 #[test]
-fn an_outage_drops_and_tells_nobody() {
+fn an_outage_drops_and_notifies_nobody() {
     let outage = |more: &str| {
         let fault = format!("[[network.fault]]\nkind = 'outage'\n{more}");
         let scenario = load("outage", "rate = '1 Mbit/s'\ndelay = '20 ms'", &fault).unwrap();
