@@ -40,9 +40,9 @@ impl Drop for Folder {
     }
 }
 
-/// More than any link here carries: 1400 bytes, 1428 with headers, every 0.1 ms.
+/// More than any link here carries: 1400 bytes, 1428 with headers, every 0.5 ms.
 const FLOOD: &str =
-    "transport = 'udp'\napplication = { cbr = { every = '100 us', size = '1400 B' } }";
+    "transport = 'udp'\napplication = { cbr = { every = '500 us', size = '1400 B' } }";
 
 /// Times of opportunities with bursts, and pauses of up to 12 s, for 50 s.
 fn with_pauses() -> Vec<u32> {
@@ -73,7 +73,7 @@ fn a_saturating_flow_gets_every_opportunity() {
         FLOOD,
     );
     let capacity = times.len() as u64 * 1500;
-    let found = result.flows[0].delivered_packets * 1428;
+    let found = result.flows[0].delivered_bytes / 1400 * 1428;
     assert!(capacity - found <= 1428, "{found} of {capacity} bytes");
 }
 
@@ -116,7 +116,7 @@ fn the_directions_of_a_link_differ() {
         (flow.completion_s.unwrap(), flow.back_completion_s.unwrap())
     };
     let (there, back) = both("reverse = { rate = '1 Mbit/s' }");
-    assert!(there < 4.0 && back > 8.0, "{there} {back}");
+    assert!(there < 6.0 && back > 8.0, "{there} {back}");
 }
 
 #[test]
