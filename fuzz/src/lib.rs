@@ -9,6 +9,7 @@ mod router;
 mod scenario_file;
 mod shim_packets;
 mod tcp_pair;
+mod traces;
 
 use driftway_base::Seq;
 use driftway_wire::{Body, ConnInfo, ConnList, IpHeader, Packet, Payload, TcpFlags, TcpSegment};
@@ -26,6 +27,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "decode", run: decode::run },
     Target { name: "scenario", run: scenario_file::run },
     Target { name: "movement", run: movement::run },
+    Target { name: "trace", run: traces::run },
     Target { name: "tcp", run: tcp_pair::run },
     Target { name: "atcp", run: aids::atcp },
     Target { name: "atcp-partial", run: aids::atcp_partial },

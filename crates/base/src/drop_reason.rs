@@ -74,6 +74,8 @@ reasons! {
     DuplicateInQueue = "repeated",
     /// CoDel dropped the packet because packets had waited too long.
     Codel = "codel",
+    /// PIE dropped the packet because packets wait too long.
+    Pie = "pie",
     /// The link layer gave up the packet, and network-layer acknowledgments decide whether it has arrived.
     Unconfirmed = "unconfirmed",
 }
@@ -81,7 +83,7 @@ reasons! {
 impl DropReason {
     /// Returns true for the reasons for which queues drop packets: they are full, or early.
     pub const fn is_of_queue(self) -> bool {
-        matches!(self, Self::QueueOverflow | Self::Red | Self::Codel)
+        matches!(self, Self::QueueOverflow | Self::Red | Self::Codel | Self::Pie)
     }
 
     /// Returns true if the reason implies that there is no route to the destination at present: of the

@@ -3,7 +3,10 @@
 use std::io::Write;
 
 use driftway_experiment::study::source;
-use driftway_scenario::{Adhoc, Application, Mac, Network, Scenario, Transport};
+use driftway_scenario::{
+    Adhoc, Application, Fault, Mac, Network, PartitionHop, PartitionQueue, PartitionSignal,
+    Scenario, Transport,
+};
 
 use crate::args::{CheckArgs, ScenarioArgs, Show};
 use crate::failure::Failure;
@@ -121,7 +124,41 @@ fn summary(scenario: &Scenario) -> String {
     if scenario.flows.len() > MAX_FLOWS_LISTED {
         text += &format!("\n  and {} more flows", scenario.flows.len() - MAX_FLOWS_LISTED);
     }
+    for fault in scenario.network.faults() {
+        text.extend(cut(fault, scenario).map(|cut| format!("\n  {cut}")));
+    }
     text
+}
+
+/// Treatment of packets in a partition or an outage, such as `outage of hop 1: queued packets are
+/// dropped, nobody is notified`.
+fn cut(fault: &Fault, scenario: &Scenario) -> Option<String> {
+    let (place, queue, signal) = match fault {
+        Fault::Partition(cut) => {
+            let hop = match cut.hop {
+                PartitionHop::Number(hop) => format!("hop {hop}"),
+                PartitionHop::Random => "a random hop".to_owned(),
+            };
+            (hop, cut.queue, cut.signal)
+        }
+        Fault::Outage(outage) => {
+            let hop = outage.hop.map(|hop| format!("hop {hop}"));
+            let node = outage.node.map(|node| format!("node {}", scenario.node_name(node)));
+            (hop.or(node)?, outage.queue(), outage.signal())
+        }
+        _ => return None,
+    };
+    let queue = match queue {
+        PartitionQueue::Wait => "queued packets wait",
+        PartitionQueue::Drop => "queued packets are dropped",
+    };
+    let signal = match signal {
+        PartitionSignal::IcmpUnreachable => "routers send ICMP unreachable",
+        PartitionSignal::Rfn => "routers send route failure notifications",
+        PartitionSignal::Link => "the hosts at the ends are notified",
+        PartitionSignal::None => "nobody is notified",
+    };
+    Some(format!("{} of {place}: {queue}, {signal}", fault.kind()))
 }
 
 /// Movement, link layer and routing of nodes with radios, such as `do not move, with 802.11 DCF and AODV`.

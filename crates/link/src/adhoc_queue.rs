@@ -129,6 +129,7 @@ impl AdhocQueue {
                 overflows: all.overflows + one.overflows,
                 red_drops: all.red_drops + one.red_drops,
                 codel_drops: all.codel_drops + one.codel_drops,
+                pie_drops: all.pie_drops + one.pie_drops,
                 marks: all.marks + one.marks,
                 marks_lost: all.marks_lost + one.marks_lost,
                 longest: all.longest.max(one.longest),

@@ -1,8 +1,14 @@
 //! Configuration of links and queues.
 
+use alloc::sync::Arc;
+
 use driftway_base::{Duration, Rate, named};
 
+use crate::burst::BurstConfig;
 use crate::codel::CodelConfig;
+use crate::link_trace::LinkTrace;
+use crate::opportunities::Opportunities;
+use crate::pie::PieConfig;
 use crate::red::RedConfig;
 
 /// Configuration of a link of a path, the same in both directions.
@@ -22,6 +28,62 @@ pub struct LinkConfig {
     pub order: DeliveryOrder,
 }
 
+/// Configuration of a link whose directions may differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkDirections {
+    /// From side A to side B.
+    pub forward: DirectionConfig,
+    /// From side B to side A.
+    pub backward: DirectionConfig,
+    /// Sharing of the rate between the directions. With [`Capacity::Opportunities`] in one of them
+    /// it counts as [`Duplex::Full`].
+    pub duplex: Duplex,
+    /// Order of delivery.
+    pub order: DeliveryOrder,
+}
+
+/// Configuration of one direction of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DirectionConfig {
+    /// Capacity.
+    pub capacity: Capacity,
+    /// Propagation delays.
+    pub delay: DelayProcess,
+    /// Independent errors.
+    pub errors: ErrorModel,
+    /// Bursts of losses, in addition to the errors.
+    pub burst: Option<BurstConfig>,
+    /// Measured values over time, which take the place of the capacity, the delays and the errors
+    /// as far as the trace has them.
+    pub trace: Option<LinkTrace>,
+    /// Queue of the sending end.
+    pub queue: QueueConfig,
+}
+
+/// Capacity of a direction of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Capacity {
+    /// A constant rate.
+    Rate(Rate),
+    /// Measured delivery opportunities.
+    Opportunities(Opportunities),
+}
+
+impl From<LinkConfig> for LinkDirections {
+    fn from(config: LinkConfig) -> Self {
+        let LinkConfig { rate, delay, errors, queue, duplex, order } = config;
+        let direction = DirectionConfig {
+            capacity: Capacity::Rate(rate),
+            delay: DelayProcess::Independent(delay),
+            errors,
+            burst: None,
+            trace: None,
+            queue,
+        };
+        Self { forward: direction.clone(), backward: direction, duplex, order }
+    }
+}
+
 /// Propagation delay of a frame after its transmission; drawn for each frame and direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delay {
@@ -33,6 +95,29 @@ pub enum Delay {
         low: Duration,
         /// Maximum; if below `low`, `low` is used.
         high: Duration,
+    },
+}
+
+/// Delays of the frames of one direction.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DelayProcess {
+    /// Drawn for each frame on its own.
+    Independent(Delay),
+    /// Drawn so that the delays of two frames in succession have this correlation, 0 to 1; all keep
+    /// their uniform distribution.
+    Correlated {
+        /// Distribution.
+        delay: Delay,
+        /// Correlation.
+        correlation: f64,
+    },
+    /// Constant for a time, then the next of these, and after the last the first again: the
+    /// handovers of a constellation of satellites.
+    Steps {
+        /// The delays.
+        delays: Arc<[Duration]>,
+        /// Time from one step to the next.
+        every: Duration,
     },
 }
 
@@ -52,6 +137,8 @@ pub enum ErrorModel {
 pub struct QueueConfig {
     /// Maximum number of queued frames, excluding the frame in transmission.
     pub limit: usize,
+    /// Maximum bytes of queued frames; `None`: only their number is limited.
+    pub max_bytes: Option<u64>,
     /// Queue discipline.
     pub discipline: Discipline,
     /// Probability that a due ECN mark is not set.
@@ -71,6 +158,8 @@ pub enum Discipline {
     Red(RedConfig),
     /// Controlled delay.
     Codel(CodelConfig),
+    /// Proportional integral controller enhanced.
+    Pie(PieConfig),
 }
 
 named! {

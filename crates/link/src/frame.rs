@@ -79,7 +79,7 @@ pub enum EnqueueOutcome {
     },
     /// Dropped, without an event.
     Dropped {
-        /// [`DropReason::QueueOverflow`] or [`DropReason::Red`].
+        /// [`DropReason::QueueOverflow`], [`DropReason::Red`] or [`DropReason::Pie`].
         reason: DropReason,
     },
     /// Refused because the link is cut: the caller keeps the frame, and may answer with an ICMP

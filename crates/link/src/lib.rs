@@ -3,8 +3,8 @@
 //! or one per traffic class ([`AdhocQueue`]).
 //!
 //! A link moves handles ([`Frame`]), never bytes, does no I/O and reads no clock. Not modelled:
-//! truncation and duplication of frames, bursts of bit errors (errors are independent;
-//! [`PathLink::set_errors`] changes their rate), and link-layer retransmission.
+//! truncation and duplication of frames, errors within a frame (it is lost as a whole or not at
+//! all), and link-layer retransmission.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -17,22 +17,36 @@ extern crate alloc;
 
 mod adhoc_queue;
 mod arp;
+mod burst;
 mod codel;
 mod config;
+mod delay;
+mod direction;
 mod error_sampler;
 mod frame;
+mod link_trace;
+mod opportunities;
 mod path_link;
+mod pie;
 mod queue;
 mod red;
 
 pub use adhoc_queue::{AdhocQueue, AdhocQueueConfig, PacketClass, Priority, QueuedPacket};
 pub use arp::{Arp, ArpConfig, ArpOutput, ArpRetry, Resolution};
+pub use burst::BurstConfig;
 pub use codel::CodelConfig;
-pub use config::{Delay, DeliveryOrder, Discipline, Duplex, ErrorModel, LinkConfig, QueueConfig};
+pub use config::{
+    Capacity, Delay, DelayProcess, DeliveryOrder, DirectionConfig, Discipline, Duplex, ErrorModel,
+    LinkConfig, LinkDirections, QueueConfig,
+};
+pub use direction::{LinkCounters, QueueOnPartition};
 pub use frame::{
     Dequeued, EnqueueOutcome, Frame, FrameStage, LinkEvent, PendingFrame, QueueEntry,
     QueuePosition, Side,
 };
-pub use path_link::{LinkCounters, PathLink, QueueOnPartition};
+pub use link_trace::{LinkTrace, TraceRows};
+pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
+pub use path_link::PathLink;
+pub use pie::PieConfig;
 pub use queue::{InterfaceQueue, QueueCounters};
 pub use red::RedConfig;

@@ -1,17 +1,15 @@
 //! A hop of a path.
 
 use alloc::collections::VecDeque;
-use driftway_base::{DropReason, Duration, Instant, LinkId, Probability, RandomStream, Rate};
+use driftway_base::{DropReason, Duration, Instant, LinkId, Rate};
 
-use crate::config::{Delay, DeliveryOrder, Duplex, ErrorModel, LinkConfig};
-use crate::error_sampler::ErrorSampler;
-use crate::frame::{
-    Dequeued, EnqueueOutcome, Frame, FrameStage, LinkEvent, PendingFrame, QueuePosition, Side,
+use crate::config::{Delay, DeliveryOrder, Duplex, ErrorModel, LinkDirections};
+use crate::direction::{
+    Direction, InFlight, LinkCounters, QueueOnPartition, RESERVED, Reversal, Transmitter,
 };
-use crate::queue::{InterfaceQueue, QueueCounters};
-
-/// Initial capacity for frames in flight; it grows once if needed.
-const RESERVED: usize = 64;
+use crate::error_sampler::ErrorSampler;
+use crate::frame::{Dequeued, EnqueueOutcome, Frame, LinkEvent, PendingFrame, QueuePosition, Side};
+use crate::opportunities::OPPORTUNITY_BYTES;
 
 /// A store-and-forward hop between side A and side B of a path.
 ///
@@ -37,9 +35,6 @@ pub struct PathLink {
     now: Instant,
     /// Time of the next step, so that an earlier call costs one comparison.
     next_due: Instant,
-    rate: Rate,
-    delay: Delay,
-    errors: ErrorSampler,
     duplex: Duplex,
     order: DeliveryOrder,
     partitioned: bool,
@@ -49,78 +44,6 @@ pub struct PathLink {
     a: Direction,
     b: Direction,
     events: VecDeque<LinkEvent>,
-}
-
-/// Treatment of the queues when a link is cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueOnPartition {
-    /// Queued frames wait until the link heals.
-    Wait,
-    /// Queued frames are dropped.
-    Drop,
-}
-
-/// Counters of one side of a link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkCounters {
-    /// Frames transmitted completely, including corrupted ones.
-    pub frames: u64,
-    /// Bits of these frames.
-    pub bits: u64,
-    /// Busy time of the transmitter, including frames cut short by a partition.
-    pub busy: Duration,
-    /// Frames delivered.
-    pub arrived: u64,
-    /// Frames lost to bit errors.
-    pub errors: u64,
-    /// Frames lost to partitions.
-    pub partitioned: u64,
-    /// Frames refused while the link was cut.
-    pub refused: u64,
-    /// Counters of the queue.
-    pub queue: QueueCounters,
-}
-
-/// One direction: the sender's queue, the frame in its transmitter, and those in flight.
-#[derive(Clone, Debug)]
-struct Direction {
-    queue: InterfaceQueue,
-    transmission: Option<Transmission>,
-    /// Frames on the link, in order of arrival.
-    in_flight: VecDeque<InFlight>,
-    error_stream: RandomStream,
-    delay_stream: RandomStream,
-    to_front: u32,
-    /// Reversal in progress, if any.
-    reversal: Option<Reversal>,
-    counters: LinkCounters,
-}
-
-/// A reversal: the next frames are held back and leave in reverse order.
-#[derive(Clone, Copy, Debug)]
-struct Reversal {
-    /// Number of frames.
-    frames: usize,
-    /// Maximum waiting time of the first of them.
-    max_wait: Duration,
-    /// End of that time; the far future before the first frame.
-    deadline: Instant,
-}
-
-/// A frame in transmission, with the parameters at its start: changes apply from the next frame on.
-#[derive(Clone, Copy, Debug)]
-struct Transmission {
-    frame: Frame,
-    began: Instant,
-    ends: Instant,
-    delay: Delay,
-    error: Probability,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct InFlight {
-    frame: Frame,
-    arrives: Instant,
 }
 
 /// The next step of a link.
@@ -133,23 +56,23 @@ enum Step {
 
 impl PathLink {
     /// Creates an idle link. With the direction, `link` keys the streams `"link-error"`,
-    /// `"link-delay"`, `"link-red"` and `"link-mark-loss"`.
-    pub fn new(config: LinkConfig, seed: u64, link: LinkId) -> Self {
-        let direction =
-            |side: u64| Direction::new(&config, seed, u64::from(link.number()) << 1 | side);
+    /// `"link-delay"`, `"link-jitter"`, `"link-burst"`, `"link-red"` and `"link-mark-loss"`.
+    pub fn new(config: impl Into<LinkDirections>, seed: u64, link: LinkId) -> Self {
+        let LinkDirections { forward, backward, duplex, order } = config.into();
+        let entity = |side: u64| u64::from(link.number()) << 1 | side;
+        let (a, b) =
+            (Direction::new(forward, seed, entity(0)), Direction::new(backward, seed, entity(1)));
+        let has_opportunities = a.awaits_opportunities() || b.awaits_opportunities();
         Self {
             now: Instant::ZERO,
             next_due: Instant::FAR_FUTURE,
-            rate: config.rate,
-            delay: config.delay,
-            errors: ErrorSampler::new(config.errors),
-            duplex: config.duplex,
-            order: config.order,
+            duplex: if has_opportunities { Duplex::Full } else { duplex },
+            order,
             partitioned: false,
             reports_transmissions: false,
             last_served: Side::B,
-            a: direction(0),
-            b: direction(1),
+            a,
+            b,
             events: VecDeque::with_capacity(RESERVED),
         }
     }
@@ -178,6 +101,13 @@ impl PathLink {
         let mut counters = direction.counters;
         counters.queue = direction.queue.counters();
         counters
+    }
+
+    /// Returns the bits that a side could have sent by an instant; `None` if its capacity is a rate,
+    /// which its transmitter uses while it is busy.
+    pub fn opportunity_bits(&self, side: Side, until: Instant) -> Option<u64> {
+        let opportunities = self.direction(side).opportunities_until(until)?;
+        Some(opportunities.saturating_mul(u64::from(OPPORTUNITY_BYTES) * 8))
     }
 
     /// Returns the number of frames on the link and in its queues.
@@ -213,13 +143,17 @@ impl PathLink {
             return EnqueueOutcome::Accepted { mark: false, evicted: None };
         }
         if self.direction(side).reversal.is_some() {
-            if !self.direction(side).queue.is_full() {
+            if !self.direction(side).queue.is_full(frame.bytes) {
                 return self.hold_back(now, side, frame);
             }
             // Frames held back take no queue space from others.
             self.end_reversal(now, side);
         }
         let direction = self.direction_mut(side);
+        if direction.awaits_opportunities() {
+            // Every frame waits for one.
+            direction.queue.on_busy(now);
+        }
         let place = if direction.to_front > 0 { QueuePosition::Front } else { place };
         let verdict = direction.queue.enqueue(now, frame, place);
         if matches!(verdict, EnqueueOutcome::Accepted { .. }) {
@@ -256,22 +190,29 @@ impl PathLink {
         self.start_transmission(now, Side::B);
     }
 
-    /// Sets the rate from the next frame on.
+    /// Sets the rate of both directions from the next frame on. Measured capacities remain.
     pub fn set_rate(&mut self, now: Instant, rate: Rate) {
         self.advance(now);
-        self.rate = rate;
+        for direction in [&mut self.a, &mut self.b] {
+            if let Transmitter::Rate(old) = &mut direction.transmitter {
+                *old = rate;
+            }
+        }
     }
 
-    /// Sets the delay from the next transmitted frame on.
+    /// Sets the delay of both directions from the next transmitted frame on. Measured delays remain.
     pub fn set_delay(&mut self, now: Instant, delay: Delay) {
         self.advance(now);
-        self.delay = delay;
+        self.a.delay.set(delay);
+        self.b.delay.set(delay);
     }
 
-    /// Sets the error model from the next transmitted frame on.
+    /// Sets the error model of both directions from the next transmitted frame on. Measured errors
+    /// and bursts remain.
     pub fn set_errors(&mut self, now: Instant, errors: ErrorModel) {
         self.advance(now);
-        self.errors = ErrorSampler::new(errors);
+        self.a.errors = ErrorSampler::new(errors);
+        self.b.errors = ErrorSampler::new(errors);
     }
 
     /// Puts each of the next `frames` frames that this side's queue accepts at its front, so that
@@ -388,11 +329,9 @@ impl PathLink {
     /// Transmits a frame immediately at the full rate, without regard to others.
     fn send_per_packet(&mut self, now: Instant, from: Side, frame: Frame) {
         self.report_transmission(from, frame);
-        let ends = now + self.rate.transmission_time(frame.bytes);
-        let (delay, order) = (self.delay, self.order);
-        let error = self.errors.loss_probability(frame.bytes);
-        let service = Transmission { frame, began: now, ends, delay, error };
+        let order = self.order;
         let direction = self.direction_mut(from);
+        let service = direction.transmit(now, frame);
         let damaged = direction.finish_serialisation(service, order);
         let due = direction.next_arrival();
         self.next_due = self.next_due.min(due);
@@ -410,12 +349,47 @@ impl PathLink {
     fn end_service(&mut self, at: Instant, from: Side) {
         let order = self.order;
         let direction = self.direction_mut(from);
+        if direction.awaits_opportunities() {
+            return self.use_opportunity(at, from);
+        }
         let damaged = direction
             .transmission
             .take()
             .and_then(|service| direction.finish_serialisation(service, order));
         self.report_bit_error(from, damaged);
         self.start_transmission(at, from);
+    }
+
+    /// Transmits queued frames, or parts of them, at a delivery opportunity.
+    fn use_opportunity(&mut self, at: Instant, from: Side) {
+        let order = self.order;
+        if let Transmitter::Opportunities(next) = &mut self.direction_mut(from).transmitter {
+            next.advance();
+        }
+        let mut left = OPPORTUNITY_BYTES;
+        while left > 0 {
+            if self.direction(from).transmission.is_none() {
+                let Some(frame) = self.serve(at, from) else { break };
+                let direction = self.direction_mut(from);
+                direction.transmission = Some(direction.transmit(at, frame));
+            }
+            let direction = self.direction_mut(from);
+            let Some(mut service) = direction.transmission.take() else { break };
+            let used = service.left.min(left);
+            left -= used;
+            service.left -= used;
+            if service.left > 0 {
+                direction.transmission = Some(service);
+                break;
+            }
+            service.ends = at;
+            let damaged = direction.finish_serialisation(service, order);
+            self.report_bit_error(from, damaged);
+        }
+        let direction = self.direction_mut(from);
+        if !direction.has_work() {
+            direction.queue.on_idle(at);
+        }
     }
 
     fn report_transmission(&mut self, from: Side, frame: Frame) {
@@ -450,7 +424,34 @@ impl PathLink {
                 }
             }
         };
-        let (rate, delay) = (self.rate, self.delay);
+        let direction = self.direction_mut(side);
+        if let Transmitter::Opportunities(next) = &mut direction.transmitter {
+            // Those that have passed were of no use.
+            next.skip_through(at);
+            let due = direction.end_of_service();
+            self.next_due = self.next_due.min(due);
+            return;
+        }
+        let Some(frame) = self.serve(at, side) else {
+            self.direction_mut(side).queue.on_idle(at);
+            if self.duplex == Duplex::Shared {
+                self.direction_mut(side.other()).queue.on_idle(at);
+            }
+            return;
+        };
+        let direction = self.direction_mut(side);
+        let service = direction.transmit(at, frame);
+        direction.transmission = Some(service);
+        self.next_due = self.next_due.min(service.ends);
+        self.last_served = side;
+        if self.duplex == Duplex::Shared {
+            self.direction_mut(side.other()).queue.on_busy(at);
+        }
+    }
+
+    /// Takes the next frame from a queue for the transmitter, and reports its mark and those that
+    /// the queue has dropped.
+    fn serve(&mut self, at: Instant, side: Side) -> Option<Frame> {
         let direction = match side {
             Side::A => &mut self.a,
             Side::B => &mut self.b,
@@ -460,129 +461,12 @@ impl PathLink {
             let reason = DropReason::Codel;
             events.push_back(LinkEvent::Lost { from: side, id: dropped.id, reason });
         });
-        let Some(Dequeued { frame, mark }) = served else {
-            direction.queue.on_idle(at);
-            if self.duplex == Duplex::Shared {
-                self.direction_mut(side.other()).queue.on_idle(at);
-            }
-            return;
-        };
+        let Dequeued { frame, mark } = served?;
         if mark {
             self.events.push_back(LinkEvent::Marked { from: side, id: frame.id });
         }
         direction.queue.on_busy(at);
         self.report_transmission(side, frame);
-        let ends = at + rate.transmission_time(frame.bytes);
-        let error = self.errors.loss_probability(frame.bytes);
-        self.direction_mut(side).transmission =
-            Some(Transmission { frame, began: at, ends, delay, error });
-        self.next_due = self.next_due.min(ends);
-        self.last_served = side;
-        if self.duplex == Duplex::Shared {
-            self.direction_mut(side.other()).queue.on_busy(at);
-        }
-    }
-}
-
-impl Direction {
-    fn new(config: &LinkConfig, seed: u64, entity: u64) -> Self {
-        Self {
-            queue: InterfaceQueue::new(config.queue, seed, entity),
-            transmission: None,
-            in_flight: VecDeque::with_capacity(RESERVED),
-            error_stream: RandomStream::new(seed, "link-error", entity),
-            delay_stream: RandomStream::new(seed, "link-delay", entity),
-            to_front: 0,
-            reversal: None,
-            counters: LinkCounters::default(),
-        }
-    }
-
-    /// Returns the next arrival; the far future, if no frame is in flight.
-    fn next_arrival(&self) -> Instant {
-        self.in_flight.front().map_or(Instant::FAR_FUTURE, |first| first.arrives)
-    }
-
-    /// Returns the deadline of a reversal; the far future, if none has begun.
-    fn reversal_deadline(&self) -> Instant {
-        self.reversal.map_or(Instant::FAR_FUTURE, |reversal| reversal.deadline)
-    }
-
-    /// Releases the frames held back into the queue; returns false if there are none.
-    fn end_reversal(&mut self) -> bool {
-        self.reversal = None;
-        let held = self.queue.held_back() > 0;
-        self.queue.release_held_back();
-        held
-    }
-
-    /// Returns the end of the current transmission; the far future, if none.
-    fn end_of_service(&self) -> Instant {
-        self.transmission.as_ref().map_or(Instant::FAR_FUTURE, |service| service.ends)
-    }
-
-    fn frames_in_transit(&self) -> usize {
-        self.queue.len() + usize::from(self.transmission.is_some()) + self.in_flight.len()
-    }
-
-    fn pending_frames(&self, from: Side) -> impl Iterator<Item = PendingFrame> + '_ {
-        let in_flight = self.in_flight.iter().map(|held| (held.frame, FrameStage::InFlight));
-        let service = self.transmission.iter().map(|held| (held.frame, FrameStage::InService));
-        let waiting = self.queue.iter().map(|frame| (frame, FrameStage::Queued));
-        let all = in_flight.chain(service).chain(waiting);
-        all.map(move |(frame, stage)| PendingFrame { from, frame, stage })
-    }
-
-    /// Ends a transmission: the frame is in flight, or corrupted and returned. Each frame draws one
-    /// number from each stream, whatever its outcome, so that the nth frame's error and delay are
-    /// the same in runs that differ otherwise.
-    fn finish_serialisation(
-        &mut self,
-        service: Transmission,
-        order: DeliveryOrder,
-    ) -> Option<Frame> {
-        let Transmission { frame, began, ends: at, delay, error } = service;
-        self.counters.frames += 1;
-        self.counters.bits += u64::from(frame.bytes) * 8;
-        self.counters.busy = self.counters.busy + at.since(began);
-
-        let damaged = self.error_stream.bernoulli(error);
-        let (low, high) = match delay {
-            Delay::Fixed(delay) => (delay, delay),
-            Delay::Uniform { low, high } => (low, high),
-        };
-        let mut arrives = at + self.delay_stream.uniform_duration(low, high);
-        if damaged {
-            self.counters.errors += 1;
-            return Some(frame);
-        }
-        if order == DeliveryOrder::Fifo {
-            arrives = arrives.max(self.in_flight.back().map_or(at, |last| last.arrives));
-        }
-        let place = self.in_flight.partition_point(|other| other.arrives <= arrives);
-        self.in_flight.insert(place, InFlight { frame, arrives });
-        None
-    }
-
-    fn partition(&mut self, now: Instant, queue: QueueOnPartition, mut lose: impl FnMut(Frame)) {
-        let mut lost = 0;
-        let mut lose = |frame| {
-            lost += 1;
-            lose(frame);
-        };
-        while let Some(InFlight { frame, .. }) = self.in_flight.pop_front() {
-            lose(frame);
-        }
-        if let Some(Transmission { frame, began, .. }) = self.transmission.take() {
-            self.counters.busy = self.counters.busy + now.since(began);
-            lose(frame);
-        }
-        if queue == QueueOnPartition::Drop {
-            while let Some(frame) = self.queue.dequeue() {
-                lose(frame);
-            }
-        }
-        self.counters.partitioned += lost;
-        self.queue.on_busy(now);
+        Some(frame)
     }
 }

@@ -1,5 +1,5 @@
-//! Interface queue: frames that wait for a transmitter, first come first served, with tail drop, RED
-//! or CoDel.
+//! Interface queue: frames that wait for a transmitter, first come first served, with tail drop, RED,
+//! CoDel or PIE.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -8,6 +8,7 @@ use driftway_base::{DropReason, Duration, Instant, Probability, RandomStream};
 use crate::codel::{Codel, Queued};
 use crate::config::{Discipline, QueueConfig};
 use crate::frame::{Dequeued, EnqueueOutcome, Frame, QueueEntry, QueuePosition};
+use crate::pie::{Pie, PieDecision};
 use crate::red::Red;
 
 /// Initial capacity; a longer queue grows once and keeps its capacity.
@@ -23,12 +24,15 @@ const RESERVED: usize = 256;
 #[derive(Clone, Debug)]
 pub struct InterfaceQueue<F = Frame> {
     limit: usize,
+    max_bytes: u64,
     discipline: DisciplineState,
     mark_loss: Probability,
     mark_loss_stream: RandomStream,
     waiting: VecDeque<Queued<F>>,
     /// Frames admitted and held back, in order of arrival.
     held_back: Vec<Queued<F>>,
+    /// Bytes of all these frames.
+    bytes: u64,
     /// Number of active requests to mark every ECN-capable frame.
     force_mark_count: u32,
     /// Start of the transmitter's idle time.
@@ -43,6 +47,7 @@ enum DisciplineState {
     DropTail { ecn_threshold: Option<usize> },
     Red(Red),
     Codel(Codel),
+    Pie(Pie),
 }
 
 /// Counters of a queue.
@@ -54,6 +59,8 @@ pub struct QueueCounters {
     pub red_drops: u64,
     /// Frames dropped by CoDel.
     pub codel_drops: u64,
+    /// Frames dropped by PIE.
+    pub pie_drops: u64,
     /// ECN marks set.
     pub marks: u64,
     /// ECN marks due but not set.
@@ -64,21 +71,24 @@ pub struct QueueCounters {
 
 impl<F: QueueEntry> InterfaceQueue<F> {
     /// Creates an empty queue with an idle transmitter. `entity` names the queue in the streams
-    /// `"link-red"` and `"link-mark-loss"`.
+    /// `"link-red"`, `"link-pie"` and `"link-mark-loss"`.
     pub fn new(config: QueueConfig, seed: u64, entity: u64) -> Self {
         Self {
             limit: config.limit,
+            max_bytes: config.max_bytes.unwrap_or(u64::MAX),
             discipline: match config.discipline {
                 Discipline::DropTail { ecn_threshold } => {
                     DisciplineState::DropTail { ecn_threshold }
                 }
                 Discipline::Red(red) => DisciplineState::Red(Red::new(red, seed, entity)),
                 Discipline::Codel(codel) => DisciplineState::Codel(Codel::new(codel)),
+                Discipline::Pie(pie) => DisciplineState::Pie(Pie::new(pie, seed, entity)),
             },
             mark_loss: Probability::from_f64(config.mark_loss),
             mark_loss_stream: RandomStream::new(seed, "link-mark-loss", entity),
             waiting: VecDeque::with_capacity(config.limit.min(RESERVED)),
             held_back: Vec::new(),
+            bytes: 0,
             force_mark_count: 0,
             idle_since: Some(Instant::ZERO),
             idle_carried: None,
@@ -106,9 +116,9 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         self.held_back.len()
     }
 
-    /// Returns true if a frame that has to wait finds the queue full.
-    pub(crate) fn is_full(&self) -> bool {
-        self.len() >= self.limit
+    /// Returns true if a frame of this size that has to wait finds the queue full.
+    pub(crate) fn is_full(&self, bytes: u32) -> bool {
+        self.len() >= self.limit || self.bytes.saturating_add(bytes.into()) > self.max_bytes
     }
 
     /// Returns the queued frames in order of service, those held back last.
@@ -119,7 +129,9 @@ impl<F: QueueEntry> InterfaceQueue<F> {
     /// Returns RED's average queue length; `None` with another discipline.
     pub const fn red_average(&self) -> Option<f64> {
         match &self.discipline {
-            DisciplineState::DropTail { .. } | DisciplineState::Codel(_) => None,
+            DisciplineState::DropTail { .. }
+            | DisciplineState::Codel(_)
+            | DisciplineState::Pie(_) => None,
             DisciplineState::Red(red) => Some(red.average()),
         }
     }
@@ -147,24 +159,28 @@ impl<F: QueueEntry> InterfaceQueue<F> {
     /// Enqueues a frame.
     pub fn enqueue(&mut self, now: Instant, frame: F, place: QueuePosition) -> EnqueueOutcome {
         let must_wait = self.idle_since.is_none();
-        let Some(due) = self.admit(now, frame) else {
-            return EnqueueOutcome::Dropped { reason: DropReason::Red };
+        let due = match self.admit(now, frame) {
+            Ok(due) => due,
+            Err(reason) => return EnqueueOutcome::Dropped { reason },
         };
 
         let mut evicted = None;
-        if must_wait && self.is_full() {
+        if must_wait && self.is_full(frame.bytes()) {
             self.counters.overflows += 1;
             // A frame for the front is urgent (a route reply, a retried frame): it evicts the frame
             // that would leave last.
-            evicted = match place {
-                QueuePosition::Front => self.waiting.pop_back().map(|last| last.frame.id()),
+            let last = match place {
+                QueuePosition::Front => self.waiting.pop_back(),
                 QueuePosition::Tail => None,
             };
-            if evicted.is_none() {
+            let Some(last) = last else {
                 return EnqueueOutcome::Dropped { reason: DropReason::QueueOverflow };
-            }
+            };
+            self.count_out(last.frame);
+            evicted = Some(last.frame.id());
         }
 
+        self.bytes = self.bytes.saturating_add(frame.bytes().into());
         let queued = Queued { frame, since: now };
         match place {
             QueuePosition::Tail => self.waiting.push_back(queued),
@@ -203,9 +219,11 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         if idle {
             self.on_idle(now);
         }
-        let Some(due) = admitted else {
-            return EnqueueOutcome::Dropped { reason: DropReason::Red };
+        let due = match admitted {
+            Ok(due) => due,
+            Err(reason) => return EnqueueOutcome::Dropped { reason },
         };
+        self.bytes = self.bytes.saturating_add(frame.bytes().into());
         self.held_back.push(Queued { frame, since: now });
         self.update_longest();
         EnqueueOutcome::Accepted { mark: due && self.draw_mark(), evicted: None }
@@ -226,9 +244,9 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         };
     }
 
-    /// Decides whether an arriving frame is marked, by the discipline; `None`: it is dropped early.
+    /// Decides whether an arriving frame is marked, by the discipline, or dropped early for a reason.
     /// The transmitter counts as busy from now on, unless the frame is dropped.
-    fn admit(&mut self, now: Instant, frame: F) -> Option<bool> {
+    fn admit(&mut self, now: Instant, frame: F) -> Result<bool, DropReason> {
         let must_wait = self.idle_since.is_none();
         self.on_busy(now);
         let idle = self.idle_carried.take();
@@ -242,39 +260,71 @@ impl<F: QueueEntry> InterfaceQueue<F> {
                 if notify && !(red.can_mark() && frame.ecn_capable()) {
                     self.counters.red_drops += 1;
                     self.resume_idle(now, must_wait);
-                    return None;
+                    return Err(DropReason::Red);
                 }
                 notify
+            }
+            DisciplineState::Pie(pie) => {
+                match pie.on_arrival(now, self.bytes, frame.ecn_capable()) {
+                    PieDecision::Enqueue => false,
+                    PieDecision::Mark => true,
+                    PieDecision::Drop => {
+                        self.counters.pie_drops += 1;
+                        self.resume_idle(now, must_wait);
+                        return Err(DropReason::Pie);
+                    }
+                }
             }
             // It decides when the frame leaves.
             DisciplineState::Codel(_) => false,
         };
-        Some(due || (self.force_mark_count > 0 && frame.ecn_capable()))
+        Ok(due || (self.force_mark_count > 0 && frame.ecn_capable()))
     }
 
     /// Dequeues the next frame for a free transmitter, as the discipline decides. Frames that it
     /// drops ([`DropReason::Codel`]) are passed to `on_drop`; they precede a frame that is not.
     pub fn serve(&mut self, now: Instant, mut on_drop: impl FnMut(F)) -> Option<Dequeued<F>> {
-        let DisciplineState::Codel(codel) = &mut self.discipline else {
-            return self.dequeue().map(|frame| Dequeued { frame, mark: false });
-        };
-        let drops = &mut self.counters.codel_drops;
-        let (frame, due) = codel.dequeue(now, &mut self.waiting, |frame| {
-            *drops += 1;
-            on_drop(frame);
-        })?;
-        Some(Dequeued { frame, mark: due && self.draw_mark() })
+        let Self { discipline, waiting, counters, bytes, .. } = self;
+        match discipline {
+            DisciplineState::DropTail { .. } | DisciplineState::Red(_) => {
+                self.dequeue().map(|frame| Dequeued { frame, mark: false })
+            }
+            DisciplineState::Codel(codel) => {
+                let served = codel.dequeue(now, waiting, |frame| {
+                    counters.codel_drops += 1;
+                    *bytes = bytes.saturating_sub(frame.bytes().into());
+                    on_drop(frame);
+                });
+                let (frame, due) = served?;
+                self.count_out(frame);
+                Some(Dequeued { frame, mark: due && self.draw_mark() })
+            }
+            DisciplineState::Pie(pie) => {
+                let next = waiting.pop_front()?;
+                pie.on_departure(now, next.since, waiting.is_empty());
+                self.count_out(next.frame);
+                Some(Dequeued { frame: next.frame, mark: false })
+            }
+        }
     }
 
     /// Dequeues the next frame, whatever the discipline, for another use than to transmit it.
     pub fn dequeue(&mut self) -> Option<F> {
-        self.waiting.pop_front().map(|queued| queued.frame)
+        let frame = self.waiting.pop_front()?.frame;
+        self.count_out(frame);
+        Some(frame)
     }
 
     /// Dequeues the next frame that satisfies the condition, whatever the discipline.
     pub(crate) fn dequeue_if(&mut self, mut is_so: impl FnMut(&F) -> bool) -> Option<F> {
         let place = self.waiting.iter().position(|queued| is_so(&queued.frame))?;
-        self.waiting.remove(place).map(|queued| queued.frame)
+        let frame = self.waiting.remove(place)?.frame;
+        self.count_out(frame);
+        Some(frame)
+    }
+
+    fn count_out(&mut self, frame: F) {
+        self.bytes = self.bytes.saturating_sub(frame.bytes().into());
     }
 
     fn update_longest(&mut self) {
@@ -314,7 +364,11 @@ mod test {
 
     fn drop_tail(limit: usize, ecn_threshold: Option<usize>) -> InterfaceQueue {
         let discipline = Discipline::DropTail { ecn_threshold };
-        InterfaceQueue::new(QueueConfig { limit, discipline, mark_loss: 0.0 }, 1, 0)
+        InterfaceQueue::new(
+            QueueConfig { limit, discipline, max_bytes: None, mark_loss: 0.0 },
+            1,
+            0,
+        )
     }
 
     /// Notifies every frame as soon as one frame is queued.
@@ -329,7 +383,11 @@ mod test {
 
     fn red(limit: usize, red: RedConfig) -> InterfaceQueue {
         let discipline = Discipline::Red(red);
-        InterfaceQueue::new(QueueConfig { limit, discipline, mark_loss: 0.0 }, 1, 0)
+        InterfaceQueue::new(
+            QueueConfig { limit, discipline, max_bytes: None, mark_loss: 0.0 },
+            1,
+            0,
+        )
     }
 
     fn offer(queue: &mut InterfaceQueue, id: u32, place: QueuePosition) -> EnqueueOutcome {
@@ -358,6 +416,26 @@ mod test {
         );
         assert_eq!((queue.len(), queue.counters().overflows, queue.counters().longest), (2, 1, 2));
         assert_eq!(drain(&mut queue), [1, 2]);
+    }
+
+    #[test]
+    fn a_limit_in_bytes_counts_the_arriving_frame() {
+        let discipline = Discipline::DropTail { ecn_threshold: None };
+        let config = QueueConfig { limit: 9, discipline, max_bytes: Some(1000), mark_loss: 0.0 };
+        let mut queue = busy(InterfaceQueue::new(config, 1, 0));
+        let mut put = |id: u32, bytes: u32, place| {
+            let frame = Frame { id: PacketId::new(id), bytes, ..DATA };
+            queue.enqueue(Instant::ZERO, frame, place)
+        };
+        assert_eq!(put(1, 600, QueuePosition::Tail), KEPT);
+        assert_eq!(put(2, 401, QueuePosition::Tail), FULL);
+        assert_eq!(put(3, 400, QueuePosition::Tail), KEPT);
+        let verdict = put(4, 300, QueuePosition::Front);
+        let evicted = Some(PacketId::new(3));
+        assert_eq!(verdict, EnqueueOutcome::Accepted { mark: false, evicted });
+        assert_eq!(put(5, 100, QueuePosition::Tail), KEPT);
+        assert_eq!(drain(&mut queue), [4, 1, 5]);
+        assert_eq!(queue.bytes, 0);
     }
 
     #[test]
@@ -407,7 +485,7 @@ mod test {
     #[test]
     fn marks_are_lost_with_their_probability() {
         let discipline = Discipline::DropTail { ecn_threshold: Some(0) };
-        let config = QueueConfig { limit: usize::MAX, discipline, mark_loss: 0.3 };
+        let config = QueueConfig { limit: usize::MAX, discipline, max_bytes: None, mark_loss: 0.3 };
         let mut queue = InterfaceQueue::new(config, 1, 0);
         let marked =
             (0..10_000).filter(|id| offer(&mut queue, *id, QueuePosition::Tail) == MARKED).count();

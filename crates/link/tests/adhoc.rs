@@ -20,8 +20,10 @@ fn queue(limit: usize, priority: Priority) -> AdhocQueue {
 
 /// A queue with a busy transmitter.
 fn marking(limit: usize, priority: Priority, discipline: Discipline) -> AdhocQueue {
-    let config =
-        AdhocQueueConfig { queue: QueueConfig { limit, discipline, mark_loss: 0.0 }, priority };
+    let config = AdhocQueueConfig {
+        queue: QueueConfig { limit, discipline, max_bytes: None, mark_loss: 0.0 },
+        priority,
+    };
     let mut queue = AdhocQueue::new(config, 1, 0);
     queue.enqueue(Instant::ZERO, item(0, 1, PacketClass::Other));
     assert_eq!(queue.dequeue(Instant::ZERO).map(|item| item.id.number()), Some(0));

@@ -3,8 +3,10 @@
 use allocation_counter::measure;
 use driftway_base::{Duration, Instant, LinkId, NodeId, PacketId, Rate};
 use driftway_link::{
-    AdhocQueue, AdhocQueueConfig, Delay, DeliveryOrder, Discipline, Duplex, ErrorModel, Frame,
-    LinkConfig, PacketClass, PathLink, Priority, QueueConfig, QueuePosition, QueuedPacket, Side,
+    AdhocQueue, AdhocQueueConfig, BurstConfig, Capacity, Delay, DelayProcess, DeliveryOrder,
+    DirectionConfig, Discipline, Duplex, ErrorModel, Frame, LinkConfig, LinkDirections, LinkTrace,
+    Opportunities, PacketClass, PathLink, Priority, QueueConfig, QueuePosition, QueuedPacket, Side,
+    TraceRows,
 };
 
 #[test]
@@ -14,10 +16,47 @@ fn a_link_does_not_allocate() {
         rate: Rate::from_bps(2_000_000),
         delay: Delay::Uniform { low: Duration::ZERO, high: Duration::from_millis(30) },
         errors: ErrorModel::BitErrorRate(1e-5),
-        queue: QueueConfig { limit: 50, discipline, mark_loss: 0.1 },
+        queue: QueueConfig { limit: 50, discipline, max_bytes: None, mark_loss: 0.1 },
         duplex: Duplex::Shared,
         order: DeliveryOrder::Free,
     };
+    steady_state_does_not_allocate(config.into());
+}
+
+#[test]
+fn a_link_with_a_trace_does_not_allocate() {
+    let discipline = Discipline::DropTail { ecn_threshold: None };
+    let queue = QueueConfig { limit: 50, discipline, max_bytes: None, mark_loss: 0.1 };
+    let rows = TraceRows {
+        times: (0..100).map(Duration::from_millis).collect(),
+        rates: (0..100).map(|n| n * 100_000).collect(),
+        delays: (0..100).map(Duration::from_micros).collect(),
+        errors: vec![],
+    };
+    let direction = DirectionConfig {
+        capacity: Capacity::Opportunities(Opportunities::new([1, 1, 40].into(), true).unwrap()),
+        delay: DelayProcess::Steps {
+            delays: [1, 2].map(Duration::from_millis).into(),
+            every: Duration::from_millis(700),
+        },
+        errors: ErrorModel::FrameErrorRate(0.1),
+        burst: Some(BurstConfig { rate: 0.1, mean_length: 3.0 }),
+        trace: None,
+        queue,
+    };
+    steady_state_does_not_allocate(LinkDirections {
+        forward: direction.clone(),
+        backward: DirectionConfig {
+            capacity: Capacity::Rate(Rate::from_bps(1)),
+            trace: LinkTrace::new(rows, true),
+            ..direction
+        },
+        duplex: Duplex::Full,
+        order: DeliveryOrder::Fifo,
+    });
+}
+
+fn steady_state_does_not_allocate(config: LinkDirections) {
     let mut link = None;
     let made = measure(|| link = Some(PathLink::new(config, 1, LinkId::new(0))));
     assert!(made.count_total > 0, "allocations are counted");
@@ -53,7 +92,7 @@ fn a_link_does_not_allocate() {
 #[test]
 fn a_queue_of_classes_does_not_allocate() {
     let discipline = Discipline::DropTail { ecn_threshold: Some(20) };
-    let queue = QueueConfig { limit: 50, discipline, mark_loss: 0.0 };
+    let queue = QueueConfig { limit: 50, discipline, max_bytes: None, mark_loss: 0.0 };
     let config = AdhocQueueConfig { queue, priority: Priority::Classes };
     let mut queue = AdhocQueue::new(config, 1, 0);
     let classes =

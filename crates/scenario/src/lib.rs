@@ -32,6 +32,7 @@ mod growth;
 mod keys;
 mod link;
 mod load;
+mod measurements;
 mod measures;
 mod mixed;
 mod network;
@@ -56,6 +57,7 @@ mod schema;
 mod show;
 mod tagged;
 mod tcp;
+pub mod trace;
 mod traffic;
 mod tree;
 mod value_or;
@@ -83,14 +85,14 @@ pub use driftway_aid::registry::{AidEnd, AidPlace};
 pub use error::Error;
 pub use fault::{
     ChangeTrigger, Congestion, Direction, FalseWarning, Fault, FaultKind, HopChange, Interference,
-    InterferenceHop, Partition, PartitionHop, PartitionQueue, PartitionSignal, RadioDown,
-    RadioSignal, ReorderMode, Reordering, Schedule, Spacing,
+    InterferenceHop, Outage, OutagePlace, Partition, PartitionHop, PartitionQueue, PartitionSignal,
+    RadioDown, RadioSignal, ReorderMode, Reordering, Schedule, Spacing,
 };
 pub use file::{TomlFile, nearest};
 pub use file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone};
 pub use flow::{Flow, Transport};
 pub use gateway::{Gateway, GatewayLeg};
-pub use link::{Delay, Link, LinkOverride};
+pub use link::{BurstLosses, Delay, Link, LinkDelay, LinkOverride, LinkRate, Reverse};
 pub use measures::Measures;
 pub use mixed::{Air, Mixed, Route, Wire};
 pub use network::{Network, NetworkKind};

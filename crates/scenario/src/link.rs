@@ -2,32 +2,46 @@
 
 use std::fmt;
 
-use driftway_base::Duration;
-use driftway_link::{DeliveryOrder, Duplex, ErrorModel, LinkConfig, QueueConfig, RedConfig};
+use driftway_base::{Duration, Rate};
+use driftway_link::{
+    BurstConfig, Capacity, DelayProcess, DeliveryOrder, DirectionConfig, Duplex, ErrorModel,
+    LinkDirections,
+};
 use serde::de::{MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::file_value::Keyword;
 use crate::keys::keys;
+use crate::trace::{RateTrace, TraceFile};
 use crate::{BitRate, Queue, Time};
 
 keys! {
     /// Link of a hop in both directions, `[network.link]`.
     pub struct Link expecting "a table with the keys of a link" {
-        /// Bit rate.
-        rate: BitRate,
+        /// Bit rate, such as `"10 Mbit/s"`, or measured delivery opportunities,
+        /// `{ trace = "x.down", repeat = true }`.
+        rate: Option<LinkRate> => "required, unless `trace` has the column `rate_bps`",
         /// Propagation delay, drawn for each packet and direction: `"20 ms"`,
-        /// `{ uniform = ["10 ms", "30 ms"] }` or `{ mean = "20 ms", spread = 0.5 }`.
-        delay: Delay,
+        /// `{ uniform = ["10 ms", "30 ms"] }` or `{ mean = "20 ms", spread = 0.5 }`, each with an
+        /// optional `correlation` of successive packets; or `{ steps = ["20 ms", "35 ms"], every =
+        /// "15 s" }`, one after the other and again from the first.
+        delay: Option<LinkDelay> => "required, unless `trace` has the column `delay_s`",
         /// Bit error rate p: an IP packet of *n* bits is lost with the probability 1 − (1 − p)ⁿ.
         /// Alternative to `network.link.packet_error_rate`. 0 to 1.
         bit_error_rate: Option<f64> => "no errors",
         /// Packet error rate: the probability that a packet is lost, regardless of its size.
         /// Alternative to `network.link.bit_error_rate`. 0 to 1.
         packet_error_rate: Option<f64> => "no errors",
+        /// Losses in bursts, besides those of the error rates: `{ rate = 0.01, mean_length = 4 }`.
+        burst: Option<BurstLosses> => "none",
+        /// Measured rate, delay and errors over time: `{ file = "x.csv", repeat = true }`.
+        trace: Option<TraceFile> => "none",
         /// Queue in front of the link, one for each direction.
         #[schemars(extend("x-default" = "the defaults of its keys, a drop-tail queue of 50 packets"))]
         queue: Queue = default,
+        /// The other direction, from the higher node, or the second of a wire's `between`, back:
+        /// keys that differ in it. Not with `duplex = "shared"`.
+        reverse: Option<Reverse> => "the same as this one",
         /// Sharing of the rate: `"full"`, `"shared"` or `"per-packet"`.
         duplex: Keyword<Duplex> = default,
         /// Delivery order: `"fifo"` or `"free"`, whereby packets with a shorter delay overtake
@@ -42,16 +56,22 @@ keys! {
     /// Some keys of a link; keys that are left out keep the values of `[network.link]`.
     #[derive(Default)]
     pub struct LinkOverride expecting "a table with keys of a link" {
-        /// Bit rate.
-        rate: Option<BitRate> => "that of `[network.link]`",
+        /// Bit rate, or delivery opportunities.
+        rate: Option<LinkRate> => "that of `[network.link]`",
         /// Propagation delay.
-        delay: Option<Delay> => "that of `[network.link]`",
+        delay: Option<LinkDelay> => "that of `[network.link]`",
         /// Bit error rate. Replaces either error rate of `[network.link]`.
         bit_error_rate: Option<f64> => "the error rate of `[network.link]`",
         /// Packet error rate. Replaces either error rate of `[network.link]`.
         packet_error_rate: Option<f64> => "the error rate of `[network.link]`",
+        /// Losses in bursts.
+        burst: Option<BurstLosses> => "that of `[network.link]`",
+        /// Measured rate, delay and errors over time.
+        trace: Option<TraceFile> => "that of `[network.link]`, without what the keys above replace",
         /// Queue; replaced as a whole.
         queue: Option<Queue> => "that of `[network.link]`",
+        /// The other direction; replaced as a whole.
+        reverse: Option<Reverse> => "that of `[network.link]`",
         /// Sharing of the rate: `"full"`, `"shared"` or `"per-packet"`.
         duplex: Option<Keyword<Duplex>> => "that of `[network.link]`",
         /// Delivery order: `"fifo"` or `"free"`.
@@ -61,7 +81,88 @@ keys! {
     }
 }
 
-/// Propagation delay of a link, or duration of an outage, in one of three forms.
+keys! {
+    /// The keys of a link that differ in the direction back, `reverse = { rate = "1 Mbit/s" }`; keys
+    /// that are left out are the same in both.
+    #[derive(Default)]
+    pub struct Reverse expecting "a table with the keys of a direction" {
+        /// Bit rate, or delivery opportunities.
+        rate: Option<LinkRate> => "the same in both directions",
+        /// Propagation delay.
+        delay: Option<LinkDelay> => "the same in both directions",
+        /// Packet error rate. Replaces either error rate.
+        packet_error_rate: Option<f64> => "the same error rate in both directions",
+        /// Bit error rate. Replaces either error rate.
+        bit_error_rate: Option<f64> => "the same error rate in both directions",
+        /// Losses in bursts.
+        burst: Option<BurstLosses> => "the same in both directions",
+        /// Queue; replaced as a whole.
+        queue: Option<Queue> => "the same in both directions",
+        /// Measured rate, delay and errors over time.
+        trace: Option<TraceFile> => "the same in both directions, without what the keys above replace",
+    }
+}
+
+keys! {
+    /// Losses in bursts, `{ rate = 0.01, mean_length = 4 }` (Gilbert 1960, Elliott 1963): while a burst
+    /// lasts, every packet is lost.
+    #[derive(Copy)]
+    pub struct BurstLosses expecting "a table with the keys `rate` and `mean_length`" {
+        /// Share of all packets that are lost in bursts. 0 to below 1, and at most
+        /// `mean_length` ÷ (1 + `mean_length`).
+        rate: f64,
+        /// Mean number of packets in a burst, at least 1.
+        mean_length: f64,
+    }
+}
+
+/// Capacity of a direction.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum LinkRate {
+    /// `"10 Mbit/s"`: constant.
+    Fixed(BitRate),
+    /// `{ trace = "x.down", repeat = true }`: delivery opportunities.
+    Trace(RateTrace),
+}
+
+/// Propagation delay of a link.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum LinkDelay {
+    /// `"20 ms"`: constant.
+    Fixed(Time),
+    /// `{ uniform = ["10 ms", "30 ms"] }`: uniform between two values.
+    Uniform {
+        /// Minimum and maximum.
+        uniform: (Time, Time),
+        /// Correlation of the delays of successive packets, 0 to 1.
+        #[serde(skip_serializing_if = "crate::keys::is_left_out")]
+        #[schemars(default, extend("x-default" = "`0`"))]
+        correlation: f64,
+    },
+    /// `{ mean = "20 ms", spread = 0.5 }`: uniform in mean × (1 ± spread).
+    MeanSpread {
+        /// Mean.
+        mean: Time,
+        /// Maximum deviation as a fraction of `mean`, 0 to 1.
+        #[schemars(default)]
+        spread: f64,
+        /// Correlation of the delays of successive packets, 0 to 1.
+        #[serde(skip_serializing_if = "crate::keys::is_left_out")]
+        #[schemars(default, extend("x-default" = "`0`"))]
+        correlation: f64,
+    },
+    /// `{ steps = ["20 ms", "35 ms"], every = "15 s" }`: constant for a time, then the next.
+    Steps {
+        /// The delays, one after the other, and after the last the first again.
+        steps: Vec<Time>,
+        /// Time from one step to the next.
+        every: Time,
+    },
+}
+
+/// Duration of an outage, or delay to which a link changes, in one of three forms.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum Delay {
@@ -104,48 +205,242 @@ impl Delay {
     }
 }
 
+impl LinkRate {
+    /// Capacity of a direction. Nothing leaves in a scenario whose traces were not loaded.
+    fn config(&self) -> Capacity {
+        match self {
+            Self::Fixed(BitRate(rate)) => Capacity::Rate(*rate),
+            Self::Trace(RateTrace { content: Some(trace), .. }) => {
+                Capacity::Opportunities(trace.clone())
+            }
+            Self::Trace(_) => Capacity::Rate(Rate::from_bps(0)),
+        }
+    }
+
+    /// The rate in the mean.
+    pub fn mean(&self) -> Rate {
+        match self.config() {
+            Capacity::Rate(rate) => rate,
+            Capacity::Opportunities(trace) => trace.mean_rate(),
+        }
+    }
+}
+
+impl LinkDelay {
+    /// The distribution, without correlation; of steps from the shortest to the longest.
+    pub fn distribution(&self) -> Delay {
+        match self {
+            Self::Fixed(time) => Delay::Fixed(*time),
+            Self::Uniform { uniform, .. } => Delay::Uniform { uniform: *uniform },
+            Self::MeanSpread { mean, spread, .. } => {
+                Delay::MeanSpread { mean: *mean, spread: *spread }
+            }
+            Self::Steps { steps, .. } => {
+                let (low, high) = (steps.iter().min(), steps.iter().max());
+                let bound = |time: Option<&Time>| time.copied().unwrap_or_default();
+                Delay::Uniform { uniform: (bound(low), bound(high)) }
+            }
+        }
+    }
+
+    /// Correlation of the delays of successive packets.
+    pub fn correlation(&self) -> f64 {
+        match self {
+            Self::Uniform { correlation, .. } | Self::MeanSpread { correlation, .. } => {
+                *correlation
+            }
+            Self::Fixed(_) | Self::Steps { .. } => 0.0,
+        }
+    }
+
+    fn config(&self) -> DelayProcess {
+        let delay = self.distribution().config();
+        match (self, self.correlation()) {
+            (Self::Steps { steps, every: Time(every) }, _) => DelayProcess::Steps {
+                delays: steps.iter().map(|Time(delay)| *delay).collect(),
+                every: *every,
+            },
+            (_, correlation) if correlation > 0.0 => {
+                DelayProcess::Correlated { delay, correlation }
+            }
+            _ => DelayProcess::Independent(delay),
+        }
+    }
+}
+
 impl Link {
-    /// Configuration of the link.
-    pub fn config(&self) -> LinkConfig {
-        let BitRate(rate) = self.rate;
-        LinkConfig {
-            rate,
-            delay: self.delay.config(),
+    /// Configuration of both directions of the link.
+    pub fn config(&self) -> LinkDirections {
+        LinkDirections {
+            forward: self.direction(),
+            backward: self.reversed().direction(),
+            duplex: self.duplex.0,
+            order: self.order.0,
+        }
+    }
+
+    /// Configuration of the direction from the lower node, or the first of a wire.
+    fn direction(&self) -> DirectionConfig {
+        let rate = self.mean_rate();
+        DirectionConfig {
+            capacity: self.rate.as_ref().map_or(Capacity::Rate(rate), LinkRate::config),
+            delay: self.delay.as_ref().map_or(NO_DELAY, LinkDelay::config),
             errors: match (self.bit_error_rate, self.packet_error_rate) {
                 (Some(rate), _) => ErrorModel::BitErrorRate(rate),
                 (None, Some(rate)) => ErrorModel::FrameErrorRate(rate),
                 (None, None) => ErrorModel::None,
             },
-            queue: QueueConfig {
-                limit: self.queue.packets as usize,
-                discipline: self
-                    .queue
-                    .config(rate.transmission_time(RedConfig::TYPICAL_FRAME_BYTES)),
-                mark_loss: self.mark_loss,
-            },
-            duplex: self.duplex.0,
-            order: self.order.0,
+            burst: self
+                .burst
+                .map(|BurstLosses { rate, mean_length }| BurstConfig { rate, mean_length }),
+            trace: self.trace.as_ref().and_then(TraceFile::trace),
+            queue: self.queue.link_config(rate, self.mark_loss),
+        }
+    }
+
+    /// Rate of the direction from the lower node, or the first of a wire; of a trace its mean.
+    pub fn mean_rate(&self) -> Rate {
+        let measured = self.trace.as_ref().filter(|trace| trace.has_rates());
+        let measured = measured.and_then(|trace| trace.content.as_ref()?.mean_rate());
+        measured.or_else(|| Some(self.rate.as_ref()?.mean())).unwrap_or(Rate::from_bps(0))
+    }
+
+    /// Minimum and maximum of the propagation delay.
+    pub fn delay_bounds(&self) -> (Duration, Duration) {
+        let measured = self.trace.as_ref().filter(|trace| trace.has_delays());
+        let measured = measured.and_then(|trace| trace.content.as_ref()?.delay_bounds());
+        measured.or_else(|| Some(self.delay.as_ref()?.distribution().bounds())).unwrap_or_default()
+    }
+
+    /// The link as it is in the other direction.
+    pub fn reversed(&self) -> Self {
+        let Some(back) = &self.reverse else { return self.clone() };
+        let change = LinkOverride {
+            rate: back.rate.clone(),
+            delay: back.delay.clone(),
+            bit_error_rate: back.bit_error_rate,
+            packet_error_rate: back.packet_error_rate,
+            burst: back.burst,
+            trace: back.trace.clone(),
+            queue: back.queue.clone(),
+            ..LinkOverride::default()
+        };
+        change.apply_to(Self { reverse: None, ..self.clone() })
+    }
+
+    /// Fills in the defaults that depend on other keys.
+    pub(crate) fn resolve(&mut self) {
+        self.queue.resolve();
+        if let Some(queue) = self.reverse.as_mut().and_then(|back| back.queue.as_mut()) {
+            queue.resolve();
         }
     }
 }
 
+const NO_DELAY: DelayProcess =
+    DelayProcess::Independent(driftway_link::Delay::Fixed(Duration::ZERO));
+
 impl LinkOverride {
     /// Returns `link` with these keys changed.
     pub fn apply_to(&self, mut link: Link) -> Link {
-        if self.bit_error_rate.is_some() || self.packet_error_rate.is_some() {
+        let has_errors = self.bit_error_rate.is_some() || self.packet_error_rate.is_some();
+        if has_errors {
             link.bit_error_rate = self.bit_error_rate;
             link.packet_error_rate = self.packet_error_rate;
         }
+        if let Some(trace) = &mut link.trace {
+            trace.replace(self.rate.is_some(), self.delay.is_some(), has_errors);
+        }
+        // Rows with rates take the place of opportunities.
+        let has_rates = self.trace.as_ref().is_some_and(TraceFile::has_rates);
         Link {
-            rate: self.rate.unwrap_or(link.rate),
-            delay: self.delay.unwrap_or(link.delay),
+            rate: self.rate.clone().or(link.rate.filter(|_| !has_rates)),
+            delay: self.delay.clone().or(link.delay),
             bit_error_rate: link.bit_error_rate,
             packet_error_rate: link.packet_error_rate,
+            burst: self.burst.or(link.burst),
+            trace: self.trace.clone().or(link.trace),
             queue: self.queue.clone().unwrap_or(link.queue),
+            reverse: self.reverse.clone().or(link.reverse),
             duplex: self.duplex.unwrap_or(link.duplex),
             order: self.order.unwrap_or(link.order),
             mark_loss: self.mark_loss.unwrap_or(link.mark_loss),
         }
+    }
+
+    /// Fills in the defaults that depend on other keys.
+    pub(crate) fn resolve(&mut self) {
+        let back = self.reverse.as_mut().and_then(|back| back.queue.as_mut());
+        self.queue.iter_mut().chain(back).for_each(Queue::resolve);
+    }
+}
+
+impl<'de> Deserialize<'de> for LinkRate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct RateVisitor;
+        impl<'de> Visitor<'de> for RateVisitor {
+            type Value = LinkRate;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a bit rate with its unit, such as \"100 kbit/s\", or { trace = \"x.down\" }",
+                )
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<LinkRate, E> {
+                text.parse().map(LinkRate::Fixed).map_err(E::custom)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LinkRate, A::Error> {
+                RateTrace::deserialize(MapAccessDeserializer::new(map)).map(LinkRate::Trace)
+            }
+        }
+        deserializer.deserialize_any(RateVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for LinkDelay {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Keys {
+            uniform: Option<(Time, Time)>,
+            mean: Option<Time>,
+            spread: Option<f64>,
+            correlation: Option<f64>,
+            steps: Option<Vec<Time>>,
+            every: Option<Time>,
+        }
+        struct DelayVisitor;
+        const FORMS: &str = "a time: \"20 ms\", { uniform = [\"10 ms\", \"30 ms\"] }, \
+                             { mean = \"20 ms\", spread = 0.5 } \
+                             or { steps = [\"20 ms\", \"35 ms\"], every = \"15 s\" }";
+        impl<'de> Visitor<'de> for DelayVisitor {
+            type Value = LinkDelay;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(FORMS)
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<LinkDelay, E> {
+                text.parse().map(LinkDelay::Fixed).map_err(E::custom)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LinkDelay, A::Error> {
+                let Keys { uniform, mean, spread, correlation, steps, every } =
+                    Keys::deserialize(MapAccessDeserializer::new(map))?;
+                let correlated = correlation.unwrap_or(0.0);
+                match (uniform, mean, spread, steps, every) {
+                    (Some(uniform), None, None, None, None) => {
+                        Ok(LinkDelay::Uniform { uniform, correlation: correlated })
+                    }
+                    (None, Some(mean), spread, None, None) => Ok(LinkDelay::MeanSpread {
+                        mean,
+                        spread: spread.unwrap_or(0.0),
+                        correlation: correlated,
+                    }),
+                    (None, None, None, Some(steps), Some(every)) if correlation.is_none() => {
+                        Ok(LinkDelay::Steps { steps, every })
+                    }
+                    _ => Err(serde::de::Error::custom(format_args!("expected {FORMS}"))),
+                }
+            }
+        }
+        deserializer.deserialize_any(DelayVisitor)
     }
 }
 
@@ -189,8 +484,8 @@ impl<'de> Deserialize<'de> for Delay {
 macro_rules! keys_of_link {
     ($name:ident: $($own:literal),+) => {
         const $name: &[&str] = &[
-            $($own,)+ "rate", "delay", "bit_error_rate", "packet_error_rate", "queue", "duplex",
-            "order", "mark_loss",
+            $($own,)+ "rate", "delay", "bit_error_rate", "packet_error_rate", "burst", "trace",
+            "queue", "reverse", "duplex", "order", "mark_loss",
         ];
     };
 }

@@ -7,6 +7,7 @@ use crate::adhoc::compat;
 use crate::adhoc::movement::{self, MovementFileError};
 use crate::adhoc::seeded_movement;
 use crate::error::{Diagnostic, Error};
+use crate::measurements::{self, TraceError};
 use crate::regular_file::{ReadFailure, read_bytes};
 use crate::traffic::FIRST_SEED;
 use crate::tree::{Node, Value};
@@ -16,8 +17,8 @@ use crate::{Registry, Scenario, check, node_names, overrides, preset, reader};
 const MAX_BYTES: u64 = 16 << 20;
 
 impl Scenario {
-    /// Parses `text`, the content of the file `name_of_file` (whose directory is the base of a
-    /// movement file's name), applies `overrides` (dotted key and value, see [`Scenario::load`]) in
+    /// Parses `text`, the content of the file `name_of_file` (whose directory is the base of the
+    /// names of movement files and traces), applies `overrides` (dotted key and value, see [`Scenario::load`]) in
     /// order, checks the scenario and fills in its defaults.
     ///
     /// # Errors
@@ -78,6 +79,14 @@ impl Scenario {
                 })?;
             adhoc.movement = Some(Arc::new(movement));
         }
+        measurements::load(&mut scenario.network, name_of_file).map_err(
+            |(key, error)| match error {
+                TraceError::Unreadable(message) => {
+                    placed(Diagnostic::new(&message).at(tree.origin_of(&key)))
+                }
+                TraceError::Invalid(error) => error,
+            },
+        )?;
         scenario.add_traffic_flows();
         scenario.resolve();
         scenario.draw_traffic(FIRST_SEED);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::keys::keys;
 use crate::link::keys_of_link;
-use crate::{Adhoc, Fault, Flow, Gateway, Link, Transport, fault, tagged};
+use crate::{Adhoc, BitRate, Fault, Flow, Gateway, Link, OutagePlace, Transport, fault, tagged};
 
 keys! {
     /// A mixed network, `[network]` with `kind = "mixed"`: named nodes, wires between any of them, and
@@ -148,7 +148,7 @@ impl Mixed {
     /// Fills in the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
         for wire in &mut self.wires {
-            wire.link.queue.resolve();
+            wire.link.resolve();
         }
         for air in &mut self.airs {
             air.adhoc.nodes = u32::try_from(air.radios.len()).ok();
@@ -158,7 +158,14 @@ impl Mixed {
             gateway.resolve();
         }
         let mut faults = std::mem::take(&mut self.faults);
-        fault::resolve(&mut faults, |hop| Some(self.hop_link(hop)?.rate));
+        let rate_of = |hop| Some(BitRate(self.hop_link(hop)?.mean_rate()));
+        let places = |node: u32| {
+            let wires = (1..).zip(&self.wires);
+            let own = wires.filter(|(_, wire)| wire.between.contains(&node));
+            let radio = self.has_radio(node).then_some(OutagePlace::Radio(node));
+            own.map(|(hop, _)| OutagePlace::Hop(hop)).chain(radio).collect()
+        };
+        fault::resolve(&mut faults, rate_of, places);
         self.faults = faults;
     }
 }

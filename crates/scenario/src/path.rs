@@ -4,7 +4,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::keys::keys;
 use crate::link::keys_of_link;
-use crate::{Fault, Link, LinkOverride, PartitionSignal, Time, fault, tagged};
+use crate::{
+    BitRate, Fault, Link, LinkOverride, OutagePlace, PartitionSignal, Time, fault, tagged,
+};
 
 keys! {
     /// A path, `[network]` with `kind = "path"`: nodes 0 … `hops` in a chain, where hop *k* connects
@@ -46,19 +48,22 @@ impl Path {
 
     /// Fills in the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
-        self.link.queue.resolve();
+        self.link.resolve();
         let overrides = self.overrides.iter_mut().map(|o| &mut o.link);
-        for change in overrides.chain(self.parallel.iter_mut().map(|p| &mut p.link)) {
-            if let Some(queue) = &mut change.queue {
-                queue.resolve();
-            }
-        }
+        overrides
+            .chain(self.parallel.iter_mut().map(|p| &mut p.link))
+            .for_each(LinkOverride::resolve);
         let notifies = |fault: &Fault| matches!(fault, Fault::Partition(cut) if cut.signal == PartitionSignal::Rfn);
         if self.faults.iter().any(notifies) {
             self.routers.get_or_insert_default();
         }
         let mut faults = std::mem::take(&mut self.faults);
-        fault::resolve(&mut faults, |hop| Some(self.hop_link(hop).rate));
+        let rate_of = |hop| Some(BitRate(self.hop_link(hop).mean_rate()));
+        let hops = |node: u32| {
+            let ends = [node, node.saturating_add(1)].into_iter();
+            ends.filter(|hop| (1..=self.hops).contains(hop)).map(OutagePlace::Hop).collect()
+        };
+        fault::resolve(&mut faults, rate_of, hops);
         self.faults = faults;
     }
 

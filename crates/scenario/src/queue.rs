@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use driftway_base::Duration;
-use driftway_link::{CodelConfig, Priority, RedConfig};
+use driftway_base::{Duration, Rate};
+use driftway_link::{CodelConfig, PieConfig, Priority, QueueConfig, RedConfig};
 use serde::{Deserialize, Serialize};
 
 use crate::deviation::{Deviation, DeviationScope};
 use crate::file_value::Keyword;
 use crate::keys::keys;
-use crate::quantity::Time;
+use crate::quantity::{Size, Time};
 
 keys! {
     /// Queue of a link or interface, `queue = { packets = 50, … }`. Limits count waiting packets, not
@@ -17,7 +17,14 @@ keys! {
     pub struct Queue with defaults expecting "a table with the keys of a queue" {
         /// Maximum number of waiting packets. 1 to 1000000.
         packets: u32 = 50,
-        /// Queue discipline: `"drop-tail"`, `"red"` or `"codel"`.
+        /// Maximum size of all waiting packets together, such as `"64 kB"`; the limit `packets`
+        /// applies as well. At least 1500 B. Of links only.
+        bytes: Option<Size> => "unlimited",
+        /// Maximum size of all waiting packets together, as the time that it takes to send them at
+        /// the rate of the link, of a trace in the mean; at least 1500 B. The limits `packets` and
+        /// `bytes` apply as well. Of links only.
+        time: Option<Time> => "unlimited",
+        /// Queue discipline: `"drop-tail"`, `"red"`, `"codel"` or `"pie"`.
         discipline: Discipline = Discipline::DropTail,
         /// Priority of packets: `"none"`, `"routing-first"` or `"classes"`. Ad hoc networks only.
         priority: Option<Keyword<Priority>> => "`\"none\"`",
@@ -52,16 +59,22 @@ keys! {
         /// link's rate, or in an ad hoc network by this node alone (an 802.11 exchange with half
         /// the minimum contention window, or a TDMA round). Above 0, at most 1. RED only.
         weight: Option<f64> => "`0.002`",
-        /// Waiting time that CoDel accepts of a standing queue. Above 0. CoDel only.
-        target: Option<Time> => "`\"5 ms\"`",
+        /// Waiting time that CoDel accepts of a standing queue, or that PIE aims at. Above 0. CoDel
+        /// and PIE only.
+        target: Option<Time> => "`\"5 ms\"` of CoDel, `\"15 ms\"` of PIE",
         /// Time for which the waiting time must exceed `target` before CoDel drops a packet, and
         /// the time to the next drop, which shrinks with the square root of their number (RFC
-        /// 8289). About the longest usual round-trip time; above `target`. CoDel only.
-        interval: Option<Time> => "`\"100 ms\"`",
-        /// Marks ECN-capable packets instead of dropping them early. RED and CoDel only.
+        /// 8289): about the longest usual round-trip time; above `target`. Of PIE the time between
+        /// two updates of its drop probability (RFC 8033), above 0. CoDel and PIE only.
+        interval: Option<Time> => "`\"100 ms\"` of CoDel, `\"15 ms\"` of PIE",
+        /// Marks ECN-capable packets instead of dropping them early; PIE does so while its drop
+        /// probability is below 0.1. RED, CoDel and PIE only.
         ecn: Option<bool> => "`false`",
     }
 }
+
+/// Smallest limit in bytes: a packet of usual size fits.
+pub(crate) const MIN_BYTES: u64 = 1500;
 
 /// Queue discipline.
 #[derive(
@@ -77,6 +90,9 @@ pub enum Discipline {
     /// `"codel"`: controlled delay (RFC 8289): packets are dropped as they leave a queue in which
     /// they have waited too long.
     Codel,
+    /// `"pie"`: proportional integral controller enhanced (RFC 8033): packets are dropped with a
+    /// probability that follows the waiting time and its growth.
+    Pie,
 }
 
 impl Queue {
@@ -113,11 +129,37 @@ impl Queue {
         })
     }
 
+    /// Parameters of PIE with their defaults; `None` for another discipline.
+    pub(crate) fn pie(&self) -> Option<PieConfig> {
+        // RFC 8033 §4.2 and §5: 15 ms each.
+        let or = |time: Option<Time>| time.map_or(Duration::from_millis(15), |t| t.0);
+        (self.discipline == Discipline::Pie).then(|| PieConfig {
+            target: or(self.target),
+            interval: or(self.interval),
+            ecn: self.ecn.unwrap_or(false),
+        })
+    }
+
+    /// Configuration of the queue of a link with this rate in the mean.
+    pub(crate) fn link_config(&self, rate: Rate, mark_loss: f64) -> QueueConfig {
+        let in_time = self.time.map(|Time(time)| {
+            let bits = u128::from(rate.as_bps()) * u128::from(time.as_nanos()) / 1_000_000_000;
+            u64::try_from(bits / 8).unwrap_or(u64::MAX).max(MIN_BYTES)
+        });
+        QueueConfig {
+            limit: self.packets as usize,
+            max_bytes: self.bytes.map(|Size(bytes)| bytes).into_iter().chain(in_time).min(),
+            discipline: self.config(rate.transmission_time(RedConfig::TYPICAL_FRAME_BYTES)),
+            mark_loss,
+        }
+    }
+
     /// Configuration of the discipline. `frame_time` is the transmission time of a typical packet, for
     /// RED's decay during idle time.
     pub fn config(&self, frame_time: Duration) -> driftway_link::Discipline {
         let red = self.red(frame_time).map(driftway_link::Discipline::Red);
-        let early = red.or_else(|| self.codel().map(driftway_link::Discipline::Codel));
+        let codel = || self.codel().map(driftway_link::Discipline::Codel);
+        let early = red.or_else(codel).or_else(|| self.pie().map(driftway_link::Discipline::Pie));
         let ecn_threshold = self.ecn_threshold.map(|packets| packets as usize);
         early.unwrap_or(driftway_link::Discipline::DropTail { ecn_threshold })
     }
@@ -135,6 +177,11 @@ impl Queue {
             self.target = Some(Time(codel.target));
             self.interval = Some(Time(codel.interval));
             self.ecn = Some(codel.ecn);
+        }
+        if let Some(pie) = self.pie() {
+            self.target = Some(Time(pie.target));
+            self.interval = Some(Time(pie.interval));
+            self.ecn = Some(pie.ecn);
         }
     }
 }

@@ -45,8 +45,8 @@ const DROPS: &str = "drops";
 const QUEUE_DROPS: &str = "queue_drops";
 
 /// Reasons for which a queue drops a packet.
-const QUEUE_REASONS: [DropReason; 3] =
-    [DropReason::QueueOverflow, DropReason::Red, DropReason::Codel];
+const QUEUE_REASONS: [DropReason; 4] =
+    [DropReason::QueueOverflow, DropReason::Red, DropReason::Codel, DropReason::Pie];
 
 /// The fairness of the flows' throughputs, by its older and by its usual name.
 const FAIRNESS: &str = "fairness";
@@ -86,7 +86,7 @@ pub fn network_metric_columns() -> Vec<ColumnInfo> {
             }
             (DROPS, None, _) => "All packets that were dropped.".to_owned(),
             (QUEUE_DROPS, ..) => "Packets that queues dropped, because they were full or early: \
-                                  `queue-overflow`, `red` and `codel`."
+                                  `queue-overflow`, `red`, `codel` and `pie`."
                 .to_owned(),
             (FAIRNESS, ..) => "Jain's fairness index of the throughputs of TCP flows, or of all \
                                flows if none is TCP: from 1/n, if one flow has everything, to 1, if \

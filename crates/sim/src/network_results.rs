@@ -26,8 +26,12 @@ pub fn link_results(net: &Network, now: Instant) -> Vec<LinkResult> {
                     + counters.refused
                     + queue.overflows
                     + queue.red_drops
-                    + queue.codel_drops,
-                utilisation: share(counters.busy, duration),
+                    + queue.codel_drops
+                    + queue.pie_drops,
+                utilisation: match link.opportunity_bits(side, now) {
+                    Some(capacity) => ratio(counters.bits as f64, capacity as f64),
+                    None => share(counters.busy, duration),
+                },
             });
         }
     }

@@ -315,7 +315,8 @@ pub struct LinkResult {
     pub marks: u64,
     /// Packets dropped here for any reason.
     pub drops: u64,
-    /// Share of the run's time in which this direction was sending; `null` if the run took no time.
+    /// Share of the run's time in which this direction was sending, or of its delivery opportunities that
+    /// it has used; `null` if the run took no time or had none.
     pub utilisation: Option<f64>,
 }
 

@@ -125,6 +125,18 @@ fn check_summarises_the_scenario_and_its_output_reads_back() {
         .assert()
         .success()
         .stdout(contains("ok: two lossy hops").and(contains("atcp")));
+    let faults = r#"network.fault=[{ kind = "outage", hop = 1, every = "9 s", lasts = "1 s" }, { kind = "partition", hop = 2, every = "9 s", lasts = "1 s" }]"#;
+    let checked = bench.stdout(&["check", "s.toml", "--set", faults]);
+    assert!(
+        checked.contains("\n  outage of hop 1: queued packets are dropped, nobody is notified\n"),
+        "{checked}"
+    );
+    assert!(
+        checked.contains(
+            "\n  partition of hop 2: queued packets wait, routers send ICMP unreachable\n"
+        ),
+        "{checked}"
+    );
     let set = ["--set", "network.hops=3", "--set", "flow.0.to=3"];
     let shown = bench.stdout(&[&["check", "s.toml", "--show"][..], &set].concat());
     bench.file("shown.toml", &shown);

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("DRIFTWAY_CODE"));
 
 /// A hexadecimal digest of everything in a scenario that can change a run, including the content of
-/// its movement file. Scenarios with the same digest have the same runs. The name, the description
+/// its movement file and of its traces. Scenarios with the same digest have the same runs. The name, the description
 /// and the published results of a scenario change no run.
 pub fn digest(scenario: &Scenario) -> String {
     let mut bare = scenario.clone();
@@ -21,6 +21,7 @@ pub fn digest(scenario: &Scenario) -> String {
     for movement in scenario.network.radio_networks().filter_map(|adhoc| adhoc.movement.as_ref()) {
         let _ = write!(sum, "{movement:?}");
     }
+    let _ = scenario.write_measurements(&mut sum);
     sum.0.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 

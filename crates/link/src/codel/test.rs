@@ -1,5 +1,7 @@
 //! CoDel against the text of RFC 8289.
 
+mod pseudocode;
+
 use alloc::vec::Vec;
 
 use driftway_base::PacketId;

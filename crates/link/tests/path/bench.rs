@@ -4,7 +4,7 @@
 use driftway_base::{DropReason, Duration, Instant, LinkId, PacketId, Rate};
 use driftway_link::{
     Delay, DeliveryOrder, Discipline, Duplex, EnqueueOutcome, ErrorModel, Frame, LinkConfig,
-    LinkEvent, PathLink, QueueConfig, QueuePosition, Side,
+    LinkDirections, LinkEvent, PathLink, QueueConfig, QueuePosition, Side,
 };
 
 pub const ACCEPTED: EnqueueOutcome = EnqueueOutcome::Accepted { mark: false, evicted: None };
@@ -18,6 +18,7 @@ pub fn default_config() -> LinkConfig {
         queue: QueueConfig {
             limit: 50,
             discipline: Discipline::DropTail { ecn_threshold: None },
+            max_bytes: None,
             mark_loss: 0.0,
         },
         duplex: Duplex::Full,
@@ -48,7 +49,7 @@ pub struct LinkHarness {
 }
 
 impl LinkHarness {
-    pub fn new(config: LinkConfig) -> Self {
+    pub fn new(config: impl Into<LinkDirections>) -> Self {
         Self { link: PathLink::new(config, 1, LinkId::new(0)), log: Vec::new() }
     }
 

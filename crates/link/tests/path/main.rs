@@ -3,3 +3,4 @@
 mod bench;
 mod properties;
 mod timeline;
+mod traces;

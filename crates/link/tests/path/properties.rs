@@ -4,7 +4,8 @@ use crate::bench::LinkHarness;
 use driftway_base::{Duration, Instant, LinkId, PacketId, Rate};
 use driftway_link::{
     CodelConfig, Delay, DeliveryOrder, Discipline, Duplex, EnqueueOutcome, ErrorModel, Frame,
-    LinkConfig, LinkEvent, PathLink, QueueConfig, QueueOnPartition, QueuePosition, RedConfig, Side,
+    LinkConfig, LinkEvent, PathLink, PieConfig, QueueConfig, QueueOnPartition, QueuePosition,
+    RedConfig, Side,
 };
 use proptest::prelude::*;
 
@@ -66,12 +67,26 @@ fn disciplines() -> impl Strategy<Value = Discipline> {
             ecn,
         })
     });
-    prop_oneof![drop_tail, red, codel]
+    let pie = (0..100_u64, 0..100_u64, any::<bool>()).prop_map(|(target, interval, ecn)| {
+        Discipline::Pie(PieConfig {
+            target: Duration::from_millis(target),
+            interval: Duration::from_millis(interval),
+            ecn,
+        })
+    });
+    prop_oneof![drop_tail, red, codel, pie]
 }
 
 fn configs() -> impl Strategy<Value = LinkConfig> {
-    let queue = (0..8_usize, disciplines(), 0.0..1.0)
-        .prop_map(|(limit, discipline, mark_loss)| QueueConfig { limit, discipline, mark_loss });
+    let max_bytes = prop_oneof![Just(None), (0..6000_u64).prop_map(Some)];
+    let queue = (0..8_usize, max_bytes, disciplines(), 0.0..1.0).prop_map(
+        |(limit, max_bytes, discipline, mark_loss)| QueueConfig {
+            limit,
+            max_bytes,
+            discipline,
+            mark_loss,
+        },
+    );
     let duplex = prop_oneof![Just(Duplex::Full), Just(Duplex::Shared), Just(Duplex::PerPacket)];
     let order = prop_oneof![Just(DeliveryOrder::Fifo), Just(DeliveryOrder::Free)];
     (rates(), delays(), errors(), queue, duplex, order).prop_map(
@@ -224,7 +239,7 @@ proptest! {
         prop_assert_eq!(sum(|c| c.queue.marks), accounting.marks);
         let ended = sum(|c| c.arrived + c.errors + c.partitioned + c.queue.codel_drops);
         let pushed_out = accounting.ends.iter().map(|n| u64::from(*n)).sum::<u64>() - ended;
-        let dropped = sum(|c| c.queue.overflows + c.queue.red_drops + c.refused) - pushed_out;
+        let dropped = sum(|c| c.queue.overflows + c.queue.red_drops + c.queue.pie_drops + c.refused) - pushed_out;
         let offered = operations.iter().filter(|(_, operation)| matches!(operation, Operation::Enqueue { .. })).count();
         let accepted = accounting.accepted.iter().filter(|accepted| **accepted).count();
         prop_assert_eq!(accepted as u64 + dropped, offered as u64);

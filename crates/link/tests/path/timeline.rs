@@ -561,7 +561,8 @@ fn a_cut_link_is_not_idle_for_red() {
         frame_time: Duration::from_millis(35),
         ecn: false,
     };
-    let queue = QueueConfig { limit: 9, discipline: Discipline::Red(red), mark_loss: 0.0 };
+    let queue =
+        QueueConfig { limit: 9, discipline: Discipline::Red(red), max_bytes: None, mark_loss: 0.0 };
     let last_verdict = |cut_at: Option<u64>| {
         let mut bench = LinkHarness::new(LinkConfig { queue, ..no_delay() });
         // The third and the fourth find one queued: averages 0.5 and 0.75.

@@ -70,21 +70,22 @@ fn shortest_hop(path: &Path, mtu: u16) -> Duration {
     times.min().unwrap_or_default()
 }
 
-/// The shortest time of a packet over a link, including later changes of this hop.
+/// The shortest time of a packet over a link in either direction, including later changes of this hop.
+/// A measured rate counts in the mean.
 fn shortest_time(link: &Link, faults: &[Fault], hop: Option<u32>, mtu: u16) -> Duration {
-    let (mut rates, mut delays) = (vec![link.rate], vec![link.delay]);
+    let back = link.reversed();
+    let mut rates = vec![link.mean_rate(), back.mean_rate()];
+    let mut delays = vec![link.delay_bounds().0, back.delay_bounds().0];
     for fault in faults {
         if let Fault::Change(HopChange { hop: changed, rate, delay, .. }) = fault
             && hop == Some(*changed)
         {
-            rates.extend(rate);
-            delays.extend(delay);
+            rates.extend(rate.iter().map(|BitRate(rate)| *rate));
+            delays.extend(delay.iter().map(|delay| delay.bounds().0));
         }
     }
-    let serialised =
-        rates.into_iter().map(|BitRate(rate)| rate.transmission_time(mtu.into())).min();
-    let delayed = delays.into_iter().map(|delay| delay.bounds().0).min();
-    serialised.unwrap_or_default() + delayed.unwrap_or_default()
+    let serialised = rates.into_iter().map(|rate| rate.transmission_time(mtu.into())).min();
+    serialised.unwrap_or_default() + delays.into_iter().min().unwrap_or_default()
 }
 
 #[cfg(test)]

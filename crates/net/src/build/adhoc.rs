@@ -221,7 +221,7 @@ fn queue_config(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
     let queue = &adhoc.queue;
     let discipline = queue.config(frame_time);
     AdhocQueueConfig {
-        queue: QueueConfig { limit: queue.limit(), discipline, mark_loss: 0.0 },
+        queue: QueueConfig { limit: queue.limit(), max_bytes: None, discipline, mark_loss: 0.0 },
         priority: queue.priority.unwrap_or_default().0,
     }
 }

@@ -3,7 +3,8 @@
 
 use driftway_base::{Instant, LinkId};
 use driftway_scenario::{
-    ChangeTrigger, Fault, FaultKind, PartitionSignal, ReorderMode, Reordering, Schedule,
+    ChangeTrigger, Fault, FaultKind, OutagePlace, PartitionSignal, ReorderMode, Reordering,
+    Schedule,
 };
 
 use super::action::{FaultAction, sides};
@@ -71,6 +72,19 @@ pub fn active_faults(plan: &FaultPlan<'_>) -> Vec<ActiveFault> {
                     ActiveFault::RadioDown(RadioDownFault::new(fault, schedule, plan, number))
                 }));
             }
+            Fault::Outage(fault) => {
+                let at = |place: &OutagePlace| match *place {
+                    OutagePlace::Hop(hop) => {
+                        let cuts = PartitionFault::of_outage(fault, hop, plan, number)?;
+                        Some(ActiveFault::Partition(Box::new(cuts)))
+                    }
+                    OutagePlace::Radio(node) => {
+                        RadioDownFault::of_outage(fault, node, plan, number)
+                            .map(ActiveFault::RadioDown)
+                    }
+                };
+                all.extend(fault.places.iter().filter_map(at));
+            }
             Fault::Fading(fault) => {
                 all.extend(FadingFault::new(fault, plan, number).map(ActiveFault::Fading));
             }
@@ -83,12 +97,12 @@ impl ActiveFault {
     /// Returns its kind.
     pub fn kind(&self) -> FaultKind {
         match self {
-            Self::Partition(_) => FaultKind::Partition,
+            Self::Partition(cuts) => cuts.kind(),
             Self::Congestion(_) => FaultKind::Congestion,
             Self::Reordering { .. } => FaultKind::Reordering,
             Self::Interference(_) => FaultKind::Interference,
             Self::Change(_) => FaultKind::Change,
-            Self::RadioDown(_) => FaultKind::RadioDown,
+            Self::RadioDown(outages) => outages.kind(),
             Self::Fading(_) => FaultKind::Fading,
         }
     }

@@ -23,7 +23,7 @@ pub struct CongestionFault {
 
 impl CongestionFault {
     pub(super) fn new(fault: &Congestion, side: Side, plan: &FaultPlan<'_>) -> Option<Self> {
-        let BitRate(rate) = fault.rate.unwrap_or(plan.hop(fault.hop).rate);
+        let rate = fault.rate.map_or_else(|| plan.hop(fault.hop).mean_rate(), |BitRate(rate)| rate);
         let bytes: u32 = fault.size.to_config();
         let Time(lasts) = fault.lasts;
         let gap = rate.transmission_time(bytes);

@@ -1,7 +1,9 @@
 //! Outages of a link or a radio: when each one begins and ends, and the warning before it.
 
+use std::sync::Arc;
+
 use driftway_base::{Duration, Instant, Probability, RandomStream};
-use driftway_scenario::Schedule;
+use driftway_scenario::{Outage, Schedule};
 
 /// An event of a fault's outages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,17 @@ pub enum Starts {
     Scheduled(Schedule),
     /// Given times in ascending order.
     Listed(Vec<Instant>),
+    /// Given times in ascending order, with the ends of the outages.
+    Measured(Arc<[(Instant, Instant)]>),
+}
+
+impl Starts {
+    /// Returns the times of outages: those of their file, or scheduled ones. `None` in a scenario that was
+    /// not checked.
+    pub fn of_outage(outage: &Outage) -> Option<Self> {
+        let measured = outage.outages.clone().map(Self::Measured);
+        measured.or_else(|| outage.schedule().map(Self::Scheduled))
+    }
 }
 
 /// Deviations of a fault's occurrences from their schedule. Each occurrence has random streams of its
@@ -44,6 +57,8 @@ pub enum OutageKind {
     RadioDown,
     /// False warnings.
     Fading,
+    /// Outages of a link or a radio of which nobody is notified.
+    Outage,
 }
 
 impl Deviation {
@@ -53,6 +68,7 @@ impl Deviation {
             OutageKind::Partition => "partition-jitter",
             OutageKind::RadioDown => "radio-down-jitter",
             OutageKind::Fading => "fading-jitter",
+            OutageKind::Outage => "outage-jitter",
         };
         self.stream(purpose, n).uniform_duration(Duration::ZERO, self.jitter)
     }
@@ -61,6 +77,7 @@ impl Deviation {
     fn duration(&self, n: u32, (shortest, longest): (Duration, Duration)) -> Duration {
         let purpose = match self.fault.0 {
             OutageKind::RadioDown => "radio-down-duration",
+            OutageKind::Outage => "outage-duration",
             OutageKind::Partition | OutageKind::Fading => "partition-duration",
         };
         self.stream(purpose, n).uniform_duration(shortest, longest)
@@ -70,6 +87,7 @@ impl Deviation {
     fn lacks_warning(&self, n: u32, probability: Probability) -> bool {
         let purpose = match self.fault.0 {
             OutageKind::RadioDown => "radio-down-warning",
+            OutageKind::Outage => "outage-warning",
             OutageKind::Partition | OutageKind::Fading => "partition-warning",
         };
         self.stream(purpose, n).bernoulli(probability)
@@ -150,7 +168,7 @@ impl Outages {
             self.is_warned = true;
             return OutageEvent::Warning(begins.since(now));
         }
-        self.until = Some(now + self.deviation.duration(self.begun, self.durations));
+        self.until = Some(now + self.next_duration());
         self.begun += 1;
         self.is_warned = false;
         OutageEvent::Begins
@@ -160,8 +178,20 @@ impl Outages {
         let start = match &self.starts {
             Starts::Scheduled(schedule) => schedule.nth(self.begun)?,
             Starts::Listed(starts) => *starts.get(self.begun as usize)?,
+            Starts::Measured(outages) => outages.get(self.begun as usize)?.0,
         };
         Some((start + self.deviation.delay(self.begun)).max(self.ended_at))
+    }
+
+    fn next_duration(&self) -> Duration {
+        match &self.starts {
+            Starts::Measured(outages) => outages
+                .get(self.begun as usize)
+                .map_or(Duration::ZERO, |(start, end)| end.since(*start)),
+            Starts::Scheduled(_) | Starts::Listed(_) => {
+                self.deviation.duration(self.begun, self.durations)
+            }
+        }
     }
 
     /// The lead time of the next outage's warning, if there is one that is still to come.

@@ -2,7 +2,9 @@
 
 use driftway_base::{Duration, Instant, LinkId, Probability, RandomStream};
 use driftway_link::QueueOnPartition;
-use driftway_scenario::{Partition, PartitionHop, PartitionQueue, PartitionSignal, Time};
+use driftway_scenario::{
+    FaultKind, Outage, Partition, PartitionHop, PartitionQueue, PartitionSignal, Time,
+};
 
 use super::action::FaultAction;
 use super::outage_times::{Deviation, OutageEvent, OutageKind, Outages, Starts, Warnings};
@@ -10,6 +12,7 @@ use super::plan::{FaultPlan, link_of};
 
 /// Cuts of a hop, or of random hops.
 pub struct PartitionFault {
+    kind: FaultKind,
     fault: Partition,
     outages: Outages,
     hop_stream: RandomStream,
@@ -39,21 +42,54 @@ pub enum PartitionNotification {
 
 impl PartitionFault {
     pub(super) fn new(fault: &Partition, plan: &FaultPlan<'_>, number: u64) -> Self {
+        let kind = (FaultKind::Partition, OutageKind::Partition);
+        Self::with_starts(kind, fault, starts(fault, plan, number), plan, number)
+    }
+
+    /// Creates the outages of a hop. `None` in a scenario that was not checked.
+    pub(super) fn of_outage(
+        outage: &Outage,
+        hop: u32,
+        plan: &FaultPlan<'_>,
+        number: u64,
+    ) -> Option<Self> {
+        let starts = Starts::of_outage(outage)?;
+        let kind = (FaultKind::Outage, OutageKind::Outage);
+        Some(Self::with_starts(kind, &outage.of_hop(hop), starts, plan, number))
+    }
+
+    fn with_starts(
+        (kind, outages): (FaultKind, OutageKind),
+        fault: &Partition,
+        starts: Starts,
+        plan: &FaultPlan<'_>,
+        number: u64,
+    ) -> Self {
         let (lasts, Time(jitter), seed) = (fault.lasts.bounds(), fault.jitter, plan.seed);
         let missing = Probability::from_f64(fault.signal_loss);
         let warnings = fault.lead.map(|Time(lead)| Warnings { lead, missing });
-        let deviation = Deviation { seed, fault: (OutageKind::Partition, number), jitter };
+        let deviation = Deviation { seed, fault: (outages, number), jitter };
+        let (loss, restored_loss) = match outages {
+            OutageKind::Outage => ("outage-signal-loss", "outage-signal-loss-restored"),
+            _ => ("signal-loss", "signal-loss-restored"),
+        };
         Self {
+            kind,
             fault: fault.clone(),
-            outages: Outages::new(starts(fault, plan, number), deviation, lasts, warnings),
+            outages: Outages::new(starts, deviation, lasts, warnings),
             hop_stream: RandomStream::new(seed, "partition-hop", number),
             links: plan.hops.len() as u32,
             cut_link: None,
             announced_link: None,
-            loss_stream: RandomStream::new(seed, "signal-loss", number),
-            restored_loss_stream: RandomStream::new(seed, "signal-loss-restored", number),
+            loss_stream: RandomStream::new(seed, loss, number),
+            restored_loss_stream: RandomStream::new(seed, restored_loss, number),
             loss_probability: missing,
         }
+    }
+
+    /// Returns its kind.
+    pub(super) const fn kind(&self) -> FaultKind {
+        self.kind
     }
 
     pub(super) fn next_instant(&self) -> Option<Instant> {

@@ -1,7 +1,9 @@
 //! Outages of the radio of a node.
 
 use driftway_base::{Instant, NodeId, Probability};
-use driftway_scenario::{PartitionQueue, RadioDown, RadioSignal, Schedule, Time};
+use driftway_scenario::{
+    FaultKind, Outage, PartitionQueue, RadioDown, RadioSignal, Schedule, Time,
+};
 
 use super::action::FaultAction;
 use super::outage_times::{Deviation, OutageEvent, OutageKind, Outages, Starts, Warnings};
@@ -9,6 +11,7 @@ use super::plan::FaultPlan;
 
 /// Outages of the radio of a node.
 pub struct RadioDownFault {
+    kind: FaultKind,
     node: NodeId,
     outages: Outages,
     drops_queue: bool,
@@ -22,17 +25,45 @@ impl RadioDownFault {
         plan: &FaultPlan<'_>,
         number: u64,
     ) -> Self {
+        let kind = (FaultKind::RadioDown, OutageKind::RadioDown);
+        Self::with_starts(kind, fault, Starts::Scheduled(schedule), plan, number)
+    }
+
+    /// Creates the outages of a node's radios. `None` in a scenario that was not checked.
+    pub(super) fn of_outage(
+        outage: &Outage,
+        node: u32,
+        plan: &FaultPlan<'_>,
+        number: u64,
+    ) -> Option<Self> {
+        let starts = Starts::of_outage(outage)?;
+        let kind = (FaultKind::Outage, OutageKind::Outage);
+        Some(Self::with_starts(kind, &outage.of_radio(node), starts, plan, number))
+    }
+
+    fn with_starts(
+        (kind, outages): (FaultKind, OutageKind),
+        fault: &RadioDown,
+        starts: Starts,
+        plan: &FaultPlan<'_>,
+        number: u64,
+    ) -> Self {
         let (lasts, Time(jitter)) = (fault.lasts.bounds(), fault.jitter);
         let missing = Probability::from_f64(fault.signal_loss);
         let warnings = fault.lead.map(|Time(lead)| Warnings { lead, missing });
-        let deviation =
-            Deviation { seed: plan.seed, fault: (OutageKind::RadioDown, number), jitter };
+        let deviation = Deviation { seed: plan.seed, fault: (outages, number), jitter };
         Self {
+            kind,
             node: NodeId::new(fault.node),
-            outages: Outages::new(Starts::Scheduled(schedule), deviation, lasts, warnings),
+            outages: Outages::new(starts, deviation, lasts, warnings),
             drops_queue: fault.queue == PartitionQueue::Drop,
             signals: fault.signal == RadioSignal::Link,
         }
+    }
+
+    /// Returns its kind.
+    pub(super) const fn kind(&self) -> FaultKind {
+        self.kind
     }
 
     pub(super) fn next_instant(&self) -> Option<Instant> {

@@ -30,7 +30,7 @@ pub use radio::{CaptureRatio, Propagation, Radio};
 pub use routing::Routing;
 
 use crate::keys::keys;
-use crate::{Distance, Fault, Queue, Speed, Time};
+use crate::{Distance, Fault, OutagePlace, Queue, Speed, Time, fault};
 
 keys! {
     /// An ad hoc network, the table `[network]` with `kind = "adhoc"`: nodes 0 … `nodes` − 1 on a
@@ -192,6 +192,7 @@ impl Adhoc {
         if self.feedback == Feedback::Rfn {
             self.route_probe.get_or_insert_default();
         }
+        fault::resolve(&mut self.faults, |_| None, |node| vec![OutagePlace::Radio(node)]);
     }
 }
 

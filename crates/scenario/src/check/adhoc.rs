@@ -52,6 +52,13 @@ pub(super) fn check(network: &Adhoc) -> CheckResult {
         Mac::Tdma(tdma) => tdma.check_ranges("network.mac")?,
     }
     link::check_queue(&key("queue"), &network.queue)?;
+    for (name, written) in
+        [("bytes", network.queue.bytes.is_some()), ("time", network.queue.time.is_some())]
+    {
+        require(!written, key(&format!("queue.{name}")), || {
+            format!("the queue of a radio has no key `{name}`\nit counts packets: use `packets`")
+        })?;
+    }
     match &network.routing {
         Routing::Aodv(aodv) => self::check_aodv(aodv)?,
         Routing::Dsr(dsr) => {

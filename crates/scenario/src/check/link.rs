@@ -1,29 +1,130 @@
 //! Validation of links and their queues.
 
 use driftway_base::Duration;
-use driftway_link::{CodelConfig, RedConfig};
+use driftway_link::{CodelConfig, Duplex, RedConfig};
 
-use crate::problem::{CheckResult, require, require_probability, require_range};
-use crate::{Delay, Discipline, Link, LinkOverride, Queue, Time};
+use crate::problem::{CheckResult, require, require_positive, require_probability, require_range};
+use crate::queue::MIN_BYTES;
+use crate::trace::TraceFile;
+use crate::{
+    BurstLosses, Delay, Discipline, Link, LinkDelay, LinkOverride, LinkRate, Queue, Reverse, Size,
+    Time,
+};
 
 pub(super) fn check_link(key: &str, link: &Link) -> CheckResult {
-    check_delay(&format!("{key}.delay"), link.delay)?;
+    if let Some(delay) = &link.delay {
+        check_link_delay(&format!("{key}.delay"), delay)?;
+    }
     reject_adhoc_keys(key, &link.queue)?;
     check_errors(key, link.bit_error_rate, link.packet_error_rate)?;
+    check_burst(key, link.burst)?;
     check_queue(&format!("{key}.queue"), &link.queue)?;
-    require_probability(format!("{key}.mark_loss"), link.mark_loss)
+    check_reverse(key, link.reverse.as_ref())?;
+    require_probability(format!("{key}.mark_loss"), link.mark_loss)?;
+    check_together(key, link)
 }
 
+/// Checks the keys of an override; [`check_together`] checks what they make of the link.
 pub(super) fn check_override(key: &str, change: &LinkOverride) -> CheckResult {
-    if let Some(found) = change.delay {
-        check_delay(&format!("{key}.delay"), found)?;
+    if let Some(delay) = &change.delay {
+        check_link_delay(&format!("{key}.delay"), delay)?;
     }
     check_errors(key, change.bit_error_rate, change.packet_error_rate)?;
+    check_burst(key, change.burst)?;
     if let Some(found) = &change.queue {
         reject_adhoc_keys(key, found)?;
         check_queue(&format!("{key}.queue"), found)?;
     }
-    require_probability(format!("{key}.mark_loss"), change.mark_loss.unwrap_or(0.0))
+    check_reverse(key, change.reverse.as_ref())?;
+    require_probability(format!("{key}.mark_loss"), change.mark_loss.unwrap_or(0.0))?;
+    refuse_both_forms(key, change.rate.as_ref(), change.trace.as_ref())
+}
+
+fn check_reverse(key: &str, back: Option<&Reverse>) -> CheckResult {
+    let Some(back) = back else { return Ok(()) };
+    let change = LinkOverride {
+        rate: back.rate.clone(),
+        delay: back.delay.clone(),
+        bit_error_rate: back.bit_error_rate,
+        packet_error_rate: back.packet_error_rate,
+        burst: back.burst,
+        queue: back.queue.clone(),
+        trace: back.trace.clone(),
+        ..LinkOverride::default()
+    };
+    check_override(&format!("{key}.reverse"), &change)
+}
+
+/// Checks the keys of a link that depend on each other.
+pub(super) fn check_together(key: &str, link: &Link) -> CheckResult {
+    for (table, link) in
+        [(key.to_owned(), link.clone()), (format!("{key}.reverse"), link.reversed())]
+    {
+        let has = |column: fn(&TraceFile) -> bool| link.trace.as_ref().is_some_and(column);
+        let missing = |name| format!("the key `{name}` is missing\nadd `{name} = …` to this table");
+        require(link.rate.is_some() || has(TraceFile::has_rates), key, || missing("rate"))?;
+        require(link.delay.is_some() || has(TraceFile::has_delays), key, || missing("delay"))?;
+        refuse_both_forms(&table, link.rate.as_ref(), link.trace.as_ref())?;
+        let by_opportunities = matches!(link.rate, Some(LinkRate::Trace(_)));
+        require(
+            !by_opportunities || link.duplex.0 == Duplex::Full,
+            format!("{table}.rate"),
+            || {
+                format!(
+                    "`rate` is a trace of one direction, but duplex = \"{}\"\nuse duplex = \"full\"",
+                    link.duplex.name()
+                )
+            },
+        )?;
+    }
+    let shared = link.reverse.is_some() && link.duplex.0 == Duplex::Shared;
+    require(!shared, format!("{key}.reverse"), || {
+        "both directions share one rate (duplex = \"shared\"), so that they cannot differ\n\
+         remove `reverse`, or use duplex = \"full\""
+            .into()
+    })
+}
+
+/// Delivery opportunities and rates of rows cannot both hold.
+fn refuse_both_forms(key: &str, rate: Option<&LinkRate>, trace: Option<&TraceFile>) -> CheckResult {
+    let both = matches!(rate, Some(LinkRate::Trace(_)))
+        && trace.is_some_and(|trace| trace.content.is_none() || trace.has_rates());
+    require(!both, format!("{key}.trace"), || {
+        "the rate is measured twice: by `rate = { trace = … }` and by the column rate_bps of `trace`\n\
+         remove one of them"
+            .into()
+    })
+}
+
+fn check_link_delay(key: &str, delay: &LinkDelay) -> CheckResult {
+    if let LinkDelay::Steps { steps, every } = delay {
+        require(!steps.is_empty(), format!("{key}.steps"), || {
+            "no step\nadd delays, such as steps = [\"20 ms\", \"35 ms\"]".into()
+        })?;
+        require_positive(format!("{key}.every"), *every)?;
+    }
+    let correlation = delay.correlation();
+    require((0.0..=1.0).contains(&correlation), format!("{key}.correlation"), || {
+        format!("a correlation of {correlation}\nit is from 0 to 1")
+    })?;
+    check_delay(key, delay.distribution())
+}
+
+fn check_burst(key: &str, burst: Option<BurstLosses>) -> CheckResult {
+    let Some(BurstLosses { rate, mean_length }) = burst else { return Ok(()) };
+    require(
+        mean_length.is_finite() && mean_length >= 1.0,
+        format!("{key}.burst.mean_length"),
+        || format!("a mean length of {mean_length} packets\na burst has at least one packet"),
+    )?;
+    // The next burst begins at once with more.
+    let most = mean_length / (1.0 + mean_length);
+    require(rate >= 0.0 && rate <= most, format!("{key}.burst.rate"), || {
+        format!(
+            "a rate of {rate} with bursts of {mean_length} packets\nthe rate is from 0 to \
+             mean_length / (1 + mean_length), {most:.3} here"
+        )
+    })
 }
 
 fn reject_adhoc_keys(key: &str, queue: &Queue) -> CheckResult {
@@ -83,15 +184,27 @@ pub(super) fn check_queue(key: &str, queue: &Queue) -> CheckResult {
     if let Some(codel) = queue.codel() {
         check_codel(key, codel)?;
     }
-    Ok(())
+    if queue.discipline == Discipline::Pie {
+        for (name, time) in [("target", queue.target), ("interval", queue.interval)] {
+            time.map_or(Ok(()), |time| require_positive(format!("{key}.{name}"), time))?;
+        }
+    }
+    if let Some(time) = queue.time {
+        require_positive(format!("{key}.time"), time)?;
+    }
+    require(
+        queue.bytes.is_none_or(|Size(bytes)| bytes >= MIN_BYTES),
+        format!("{key}.bytes"),
+        || format!("fewer bytes than a packet has\nat least {MIN_BYTES} B"),
+    )
 }
 
 fn reject_keys_of_other_disciplines(key: &str, queue: &Queue) -> CheckResult {
-    use Discipline::{Codel, DropTail, Red};
+    use Discipline::{Codel, DropTail, Pie, Red};
     let own = queue.discipline;
     let early = match own {
         DropTail => "with drop-tail use `ecn_threshold`",
-        Red | Codel => "with RED and CoDel use ecn = true",
+        Red | Codel | Pie => "with RED, CoDel and PIE use ecn = true",
     };
     for (name, written, owners, of) in [
         ("ecn_threshold", queue.ecn_threshold.is_some(), &[DropTail][..], "drop-tail"),
@@ -99,13 +212,14 @@ fn reject_keys_of_other_disciplines(key: &str, queue: &Queue) -> CheckResult {
         ("max_threshold", queue.max_threshold.is_some(), &[Red], "RED"),
         ("max_probability", queue.max_probability.is_some(), &[Red], "RED"),
         ("weight", queue.weight.is_some(), &[Red], "RED"),
-        ("target", queue.target.is_some(), &[Codel], "CoDel"),
-        ("interval", queue.interval.is_some(), &[Codel], "CoDel"),
-        ("ecn", queue.ecn.is_some(), &[Red, Codel], "RED or CoDel"),
+        ("target", queue.target.is_some(), &[Codel, Pie], "CoDel or PIE"),
+        ("interval", queue.interval.is_some(), &[Codel, Pie], "CoDel or PIE"),
+        ("ecn", queue.ecn.is_some(), &[Red, Codel, Pie], "RED, CoDel or PIE"),
     ] {
         require(!written || owners.contains(&own), format!("{key}.{name}"), || {
             let help = match of {
-                "drop-tail" | "RED or CoDel" => early.to_owned(),
+                "drop-tail" | "RED, CoDel or PIE" => early.to_owned(),
+                "CoDel or PIE" => "add discipline = \"codel\" or \"pie\"".to_owned(),
                 of => format!("add discipline = \"{}\"", of.to_ascii_lowercase()),
             };
             format!("`{name}` without {of}\n{help}")

@@ -19,6 +19,7 @@ pub(super) fn check(path: &Path) -> CheckResult {
         let key = format!("network.override.{i}");
         check_hop(format!("{key}.hop"), change.hop, path.hops)?;
         link::check_override(&key, &change.link)?;
+        link::check_together(&key, &path.hop_link(change.hop))?;
     }
     for (i, route) in path.parallel.iter().enumerate() {
         let key = format!("network.parallel.{i}");
@@ -32,6 +33,7 @@ pub(super) fn check(path: &Path) -> CheckResult {
         })?;
         require_range(format!("{key}.hops"), "the number of hops", route.hops.into(), 1, 64)?;
         link::check_override(&key, &route.link)?;
+        link::check_together(&key, &path.parallel_link(route))?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ mod cross_traffic;
 mod direction;
 mod fading;
 mod interference;
+mod outage;
 mod partition;
 mod radio_down;
 mod reordering;
@@ -23,6 +24,7 @@ pub use congestion::Congestion;
 pub use direction::Direction;
 pub use fading::FalseWarning;
 pub use interference::{Interference, InterferenceHop, Spacing};
+pub use outage::{Outage, OutagePlace};
 pub use partition::{Partition, PartitionHop, PartitionQueue, PartitionSignal};
 pub use radio_down::{RadioDown, RadioSignal};
 pub use reordering::{ReorderMode, Reordering};
@@ -46,17 +48,19 @@ tagged! {
         /// `"change"`: a hop changes its rate or delay.
         Change(HopChange) = "change",
         /// `"radio-down"`: an outage of the radio of a node, in networks of kind `"adhoc"` and
-        /// `"mixed"`. All other kinds but `"fading"` are of paths and of the wires of mixed networks.
+        /// `"mixed"`. All other kinds but `"fading"` and `"outage"` are of paths and of the wires of mixed networks.
         RadioDown(RadioDown) = "radio-down",
         /// `"fading"`: a false warning of an outage that does not occur.
         Fading(FalseWarning) = "fading",
+        /// `"outage"`: an outage of a hop, or of all that a node has, of which nobody is notified.
+        Outage(Outage) = "outage",
     }
 }
 
 impl FaultKind {
     /// Returns true if such a fault interrupts a hop or a radio.
     pub const fn is_outage(self) -> bool {
-        matches!(self, Self::Partition | Self::RadioDown)
+        matches!(self, Self::Partition | Self::RadioDown | Self::Outage)
     }
 }
 
@@ -66,8 +70,13 @@ impl fmt::Display for FaultKind {
     }
 }
 
-/// Fills in the defaults that depend on other keys; `rate_of` returns the rate of a hop, if it exists.
-pub(crate) fn resolve(faults: &mut [Fault], rate_of: impl Fn(u32) -> Option<BitRate>) {
+/// Fills in the defaults that depend on other keys. `rate_of` returns the rate of a hop, if it exists, in
+/// the mean; `places_of` what a node has.
+pub(crate) fn resolve(
+    faults: &mut [Fault],
+    rate_of: impl Fn(u32) -> Option<BitRate>,
+    places_of: impl Fn(u32) -> Vec<OutagePlace>,
+) {
     for fault in faults {
         match fault {
             Fault::Congestion(flood) => {
@@ -76,6 +85,11 @@ pub(crate) fn resolve(faults: &mut [Fault], rate_of: impl Fn(u32) -> Option<BitR
             }
             Fault::Reordering(fault) if fault.how == ReorderMode::Reverse => {
                 fault.at_most = Some(Time(fault.at_most()));
+            }
+            Fault::Outage(fault) => {
+                let of_hop = fault.hop.map(OutagePlace::Hop);
+                let of_node = fault.node.into_iter().flat_map(&places_of);
+                fault.places = of_hop.into_iter().chain(of_node).collect();
             }
             _ => {}
         }

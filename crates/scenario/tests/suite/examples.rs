@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use driftway_aid::options::OptionValue;
 use driftway_base::Duration;
-use driftway_scenario::{Delay, Network, Scenario, flatten};
+use driftway_scenario::{LinkDelay, Network, Scenario, flatten};
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
@@ -75,7 +75,7 @@ fn overrides_change_nested_keys() {
     ]);
     let scenario = Scenario::load(folder.join("figure-8-atcp.toml"), &overrides).unwrap();
     let Network::Path(path) = &scenario.network else { panic!() };
-    let Delay::MeanSpread { mean, spread } = path.link.delay else { panic!() };
+    let Some(LinkDelay::MeanSpread { mean, spread, .. }) = path.link.delay else { panic!() };
     assert_eq!((mean.to_string().as_str(), spread), ("50 ms", 0.5));
     assert_eq!(path.link.queue.packets, 7);
     assert_eq!(scenario.description.as_deref(), Some("quoted"));

@@ -11,4 +11,5 @@ mod properties;
 mod refusals;
 mod renamed;
 mod routers;
+mod traces;
 mod traffic;

@@ -39,7 +39,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "an unknown key",
         r#"rate = "32 kbit/s""#,
         r#"rte = "32 kbit/s""#,
-        "test.toml:9:1: unknown key `rte`\nhelp: did you mean `rate`? the keys of this table are rate, delay, bit_error_rate, packet_error_rate, queue, duplex, order, mark_loss",
+        "test.toml:9:1: unknown key `rte`\nhelp: did you mean `rate`? the keys of this table are rate, delay, bit_error_rate, packet_error_rate, burst, trace, queue, reverse, duplex, order, mark_loss",
     ),
     (
         "an unknown key without a suggestion",
@@ -52,7 +52,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "hop = 3",
         r#"hop = 3
 rat = "1 Mbit/s""#,
-        "test.toml:14:1: unknown key `rat`\nhelp: did you mean `rate`? the keys of this table are hop, rate, delay, bit_error_rate, packet_error_rate, queue, duplex, order, mark_loss",
+        "test.toml:14:1: unknown key `rat`\nhelp: did you mean `rate`? the keys of this table are hop, rate, delay, bit_error_rate, packet_error_rate, burst, trace, queue, reverse, duplex, order, mark_loss",
     ),
     (
         "an override without its hop",
@@ -76,7 +76,7 @@ rat = "1 Mbit/s""#,
         "a bare number",
         r#"delay = "20 ms""#,
         "delay = 20",
-        r#"test.toml:10:9: expected a time: "20 ms", { uniform = ["10 ms", "30 ms"] } or { mean = "20 ms", spread = 0.5 }, found the bare number 20"#,
+        r#"test.toml:10:9: expected a time: "20 ms", { uniform = ["10 ms", "30 ms"] }, { mean = "20 ms", spread = 0.5 } or { steps = ["20 ms", "35 ms"], every = "15 s" }, found the bare number 20"#,
     ),
     (
         "a bare number as text",
@@ -143,7 +143,7 @@ packet_error_rate = 0.01"#,
         "a delay in two forms",
         r#"delay = "20 ms""#,
         r#"delay = { mean = "20 ms", uniform = ["1 ms", "2 ms"] }"#,
-        r#"test.toml:10:9: expected a time: "20 ms", { uniform = ["10 ms", "30 ms"] } or { mean = "20 ms", spread = 0.5 }"#,
+        r#"test.toml:10:9: expected a time: "20 ms", { uniform = ["10 ms", "30 ms"] }, { mean = "20 ms", spread = 0.5 } or { steps = ["20 ms", "35 ms"], every = "15 s" }"#,
     ),
     (
         "a reversed delay range",
@@ -230,7 +230,7 @@ duplex = "half""#,
         "hop = 3",
         r#"hop = 3
 queue = { discipline = "droptail" }"#,
-        "test.toml:14:24: unknown value `droptail`\nhelp: did you mean `drop-tail`? available: drop-tail, red, codel",
+        "test.toml:14:24: unknown value `droptail`\nhelp: did you mean `drop-tail`? available: drop-tail, red, codel, pie",
     ),
     (
         "RED's key without RED",
@@ -244,20 +244,20 @@ help: add discipline = "red""#,
         "hop = 3",
         r#"hop = 3
 queue = { discipline = "red", ecn_threshold = 5 }"#,
-        "test.toml:14:47: `ecn_threshold` without drop-tail\nhelp: with RED and CoDel use ecn = true",
+        "test.toml:14:47: `ecn_threshold` without drop-tail\nhelp: with RED, CoDel and PIE use ecn = true",
     ),
     (
         "marks of a queue that drops at its tail",
         "hop = 3",
         "hop = 3\nqueue = { ecn = true }",
-        "test.toml:14:17: `ecn` without RED or CoDel\nhelp: with drop-tail use `ecn_threshold`",
+        "test.toml:14:17: `ecn` without RED, CoDel or PIE\nhelp: with drop-tail use `ecn_threshold`",
     ),
     (
         "CoDel's key without CoDel",
         "hop = 3",
         r#"hop = 3
 queue = { discipline = "red", target = "5 ms" }"#,
-        "test.toml:14:40: `target` without CoDel\nhelp: add discipline = \"codel\"",
+        "test.toml:14:40: `target` without CoDel or PIE\nhelp: add discipline = \"codel\" or \"pie\"",
     ),
     (
         "a target of CoDel that is no shorter than its interval",
@@ -315,7 +315,7 @@ help: add every = "300 s", first = "60 s", or both, or hop = "random" and `count
         "a fault of an unknown kind",
         r#"kind = "partition""#,
         r#"kind = "partitions""#,
-        "test.toml:16:8: unknown value `partitions`\nhelp: did you mean `partition`? available: partition, congestion, reordering, interference, change, radio-down, fading",
+        "test.toml:16:8: unknown value `partitions`\nhelp: did you mean `partition`? available: partition, congestion, reordering, interference, change, radio-down, fading, outage",
     ),
     (
         "a key of another kind of fault",
@@ -903,7 +903,7 @@ standby = "yes"
         "standby in an override",
         "hop = 3",
         "hop = 3\nstandby = true",
-        "test.toml:14:1: unknown key `standby`\nhelp: the keys of this table are hop, rate, delay, bit_error_rate, packet_error_rate, queue, duplex, order, mark_loss",
+        "test.toml:14:1: unknown key `standby`\nhelp: the keys of this table are hop, rate, delay, bit_error_rate, packet_error_rate, burst, trace, queue, reverse, duplex, order, mark_loss",
     ),
     (
         "the node of a partition",

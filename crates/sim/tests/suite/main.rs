@@ -32,5 +32,6 @@ mod sorted_queues;
 mod split;
 mod split_random;
 mod theory;
+mod traces;
 mod traffic;
 mod unreachable_at;

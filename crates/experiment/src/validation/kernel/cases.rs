@@ -4,7 +4,7 @@
 use std::path::Path as FilePath;
 
 use driftway_base::Duration;
-use driftway_scenario::{Aid, Application, BitRate, Network, Path, Scenario, Time, preset_names};
+use driftway_scenario::{Aid, Application, Link, Network, Path, Scenario, Time, preset_names};
 
 use super::extent::{Extent, FAST_BPS};
 use crate::error::Error;
@@ -244,16 +244,21 @@ fn refused(job: &Job, why: &str) -> Error {
     Error::refused(format!("--kernel: {}: {why}", job.file))
 }
 
+/// The links of a path in both directions.
+fn directions(path: &Path) -> impl Iterator<Item = Link> + '_ {
+    let links = (1..=path.hops).map(|hop| path.hop_link(hop));
+    links.flat_map(|link| [link.reversed(), link])
+}
+
 /// Rate of a path's slowest link (bit/s).
 fn slowest_bps(path: &Path) -> u64 {
-    let rates = (1..=path.hops).map(|hop| path.hop_link(hop).rate);
-    rates.map(|BitRate(rate)| rate.as_bps()).min().unwrap_or(u64::MAX)
+    directions(path).map(|link| link.mean_rate().as_bps()).min().unwrap_or(u64::MAX)
 }
 
 /// Mean delay of a path in both directions, without transmission.
 fn round_trip(path: &Path) -> Duration {
-    let delays = (1..=path.hops).map(|hop| path.hop_link(hop).delay.bounds());
-    delays.fold(Duration::ZERO, |sum, (low, high)| sum + low + high)
+    let delays = directions(path).map(|link| link.delay_bounds());
+    delays.fold(Duration::ZERO, |sum, (low, high)| sum + low + high).over(2)
 }
 
 #[cfg(test)]

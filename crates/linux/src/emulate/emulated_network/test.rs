@@ -102,6 +102,30 @@ fn packets_leave_in_reverse_and_marked() {
     assert_eq!(medium.marked(), 1);
 }
 
+/// A trace with a pause of 12 s, in the direction from the far end: all that it can carry arrives.
+#[test]
+fn a_measured_link_carries_its_opportunities() {
+    let file = std::env::temp_dir().join(format!("driftway-{}-x.up", std::process::id()));
+    let times = (1..1000_u32).flat_map(|n| vec![n * 5; n as usize % 3]).chain([17_000]);
+    let times: Vec<u32> = times.collect();
+    let lines: String = times.iter().map(|at| format!("{at}\n")).collect();
+    std::fs::write(&file, lines).unwrap();
+    let back = format!(", reverse = {{ rate = {{ trace = {file:?} }} }}");
+    let mut medium = medium(1, "", &back);
+    std::fs::remove_file(&file).unwrap();
+    let bytes = encode(&segment(1, 0));
+    let mut arrived = 0;
+    for millis in 0..20_000 {
+        for _ in 0..3 {
+            medium.offer(at(millis), FAR, &bytes);
+        }
+        arrived += leaves(&mut medium, at(millis)).len() as u64;
+    }
+    let capacity = times.len() as u64 * 1500;
+    let found = arrived * bytes.len() as u64;
+    assert!(capacity - found <= bytes.len() as u64, "{found} of {capacity} bytes");
+}
+
 /// The simulator's links, queues and random streams: the same frames are lost for the same seed.
 #[test]
 fn losses_are_those_of_the_simulator() {
@@ -114,6 +138,7 @@ fn losses_are_those_of_the_simulator() {
             queue: driftway_link::QueueConfig {
                 limit: 50,
                 discipline: driftway_link::Discipline::DropTail { ecn_threshold: None },
+                max_bytes: None,
                 mark_loss: 0.0,
             },
             duplex: driftway_link::Duplex::Full,

@@ -3,7 +3,8 @@
 use super::hop;
 use crate::check::link;
 use crate::problem::{CheckResult, require};
-use crate::{Fault, HopChange, Network, PartitionHop};
+use crate::trace::TraceFile;
+use crate::{Fault, HopChange, LinkRate, Network, PartitionHop};
 
 pub(super) fn check(key: &str, change: &HopChange, network: &Network) -> CheckResult {
     hop::check(key, change.hop, network)?;
@@ -27,6 +28,28 @@ pub(super) fn check(key: &str, change: &HopChange, network: &Network) -> CheckRe
         "this change has neither rates nor delays\nadd rate = [\"16 kbit/s\"] or delay = [\"50 ms\"]"
             .into()
     })?;
+    let link = match network {
+        Network::Path(path) => Some(path.hop_link(change.hop)),
+        Network::Adhoc(_) => None,
+        Network::Mixed(mixed) => mixed.hop_link(change.hop).cloned(),
+    };
+    if let Some(link) = link {
+        for link in [link.reversed(), link] {
+            let rated = matches!(link.rate, Some(LinkRate::Fixed(_)));
+            let measured = link.trace.as_ref().is_some_and(TraceFile::has_rates);
+            require(change.rate.is_empty() || (rated && !measured), format!("{key}.rate"), || {
+                format!(
+                    "the rate of hop {} is measured\nuse a hop whose `rate` is a number, or remove \
+                     `rate` here",
+                    change.hop
+                )
+            })?;
+            let measured = link.trace.as_ref().is_some_and(TraceFile::has_delays);
+            require(change.delay.is_empty() || !measured, format!("{key}.delay"), || {
+                format!("the delay of hop {} is measured\nremove `delay` here", change.hop)
+            })?;
+        }
+    }
     change
         .delay
         .iter()

@@ -6,6 +6,7 @@ mod cross_traffic;
 mod fading;
 mod hop;
 mod interference;
+mod outage;
 mod partition;
 mod radio_down;
 mod reordering;
@@ -24,6 +25,7 @@ pub(super) fn check(key: &str, fault: &Fault, network: &Network, duration: Time)
         Fault::Change(fault) => change::check(key, fault, network),
         Fault::RadioDown(fault) => radio_down::check(key, fault, network),
         Fault::Fading(fault) => fading::check(key, fault, network),
+        Fault::Outage(fault) => outage::check(key, fault, network, duration),
     }
 }
 
@@ -36,11 +38,12 @@ fn check_kind(key: &str, fault: &Fault, network: &Network) -> CheckResult {
                 .into()
         }),
         (Network::Adhoc(_), fault) => {
-            let is_of_radio = matches!(fault, Fault::RadioDown(_) | Fault::Fading(_));
+            let is_of_radio =
+                matches!(fault, Fault::RadioDown(_) | Fault::Fading(_) | Fault::Outage(_));
             require(is_of_radio, format!("{key}.kind"), || {
                 format!(
                     "a fault of kind \"{}\", but an ad hoc network has no hops\n\
-                     its faults are of kind \"radio-down\" or \"fading\"",
+                     its faults are of kind \"radio-down\", \"fading\" or \"outage\"",
                     fault.kind()
                 )
             })

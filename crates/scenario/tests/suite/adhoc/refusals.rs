@@ -563,7 +563,7 @@ help: add shadowing = "6 dB", or another deviation"#,
         "a fault in an ad hoc network",
         "[[flow]]",
         "[[network.fault]]\nkind = \"partition\"\nhop = 2\nevery = \"30 s\"\nlasts = \"6 s\"\n\n[[flow]]",
-        "test.toml:16:8: a fault of kind \"partition\", but an ad hoc network has no hops\nhelp: its faults are of kind \"radio-down\" or \"fading\"",
+        "test.toml:16:8: a fault of kind \"partition\", but an ad hoc network has no hops\nhelp: its faults are of kind \"radio-down\", \"fading\" or \"outage\"",
     ),
     (
         "a radio outage of an unknown node",

@@ -52,7 +52,7 @@ fn overrides_have_names_too() {
     ]);
     assert_eq!(scenario.flows[0].to, 5);
     let mixed = network(&scenario);
-    assert_eq!(mixed.wires[1].link.rate, BitRate(Rate::from_bps(1_000_000)));
+    assert_eq!(mixed.wires[1].link.mean_rate(), Rate::from_bps(1_000_000));
     assert_eq!(mixed.hop_link(2).map(|link| link.queue.packets), Some(7));
     assert_eq!(mixed.hop_link(1).map(|link| link.queue.packets), Some(7));
     assert_eq!((mixed.hop_link(0), mixed.hop_link(3)), (None, None));

@@ -152,7 +152,8 @@ fn completion_counts_from_the_start() {
             parse(&text("400 s", &[flow(0, 4, TRANSFER, &format!("{RENO}\nstart = \"{start}\""))]));
         let driftway_scenario::Network::Path(path) = &mut scenario.network else { panic!() };
         path.overrides.clear();
-        path.link.delay = driftway_scenario::Delay::Fixed(driftway_scenario::Time::from_millis(10));
+        let delay = driftway_scenario::Time::from_millis(10);
+        path.link.delay = Some(driftway_scenario::LinkDelay::Fixed(delay));
         scenario.flows[0].tcp.as_mut().unwrap().tick.phase =
             driftway_scenario::Phase::At(driftway_scenario::Time::from_millis(0));
         scenario
