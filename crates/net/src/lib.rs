@@ -48,7 +48,8 @@ pub use event::{Event, FailedSend, FaultPlace, Recording};
 pub use frame_body::FrameBody;
 pub use interface::{Interface, LinkEnd};
 pub use network::{
-    CROSS_TRAFFIC_STREAM, DISCARD_PORT, Network, NodeEnergy, OPAQUE_STREAM, TimerId,
+    CROSS_TRAFFIC_STREAM, DISCARD_PORT, ImpossibleChange, LiveChange, Network, NodeEnergy,
+    OPAQUE_STREAM, TimerId,
 };
 pub use output::Output;
 pub use wakeups::{Timer, WakeUp, WakeUps};
