@@ -1,7 +1,7 @@
 //! Linux: TUN devices, network namespaces, the real clock.
 //!
 //! Drivers of protocol code without I/O against real kernels. A [`Namespace`] is an isolated
-//! network that leaves nothing behind; a [`Tun`] connects its kernel with driftway's packets;
+//! network that leaves nothing behind, and with [`Namespace::isolate`] a node of its own; a [`Tun`] connects its kernel with driftway's packets;
 //! [`ImpairedTun`] adds an [`Impairment`]; [`KernelTcp`] is the kernel's state of a connection;
 //! [`Emulation`] joins namespaces by a network of the simulator; [`ShimDaemon`] runs the shim
 //! below a kernel's own TCP, [`Watchdog`] kills it if it hangs, [`NamespaceReaper`] ends processes
@@ -28,6 +28,7 @@ mod connection_driver;
 mod diag;
 mod emulate;
 mod helper_process;
+mod isolation;
 mod namespace;
 mod namespace_reaper;
 mod netlink;
@@ -49,6 +50,7 @@ pub use emulate::{
     LatenessHistogram, PathEnd, RunningEmulation, Tolerance, end_nodes, node_count, not_emulated,
 };
 pub use helper_process::{current_executable, detach as detach_helper, spawn as spawn_helper};
+pub use isolation::{NodeFiles, run_node_init};
 pub use namespace::Namespace;
 pub use namespace_reaper::{NamespaceReaper, reap_namespaces};
 pub use realtime::enable_realtime_scheduling;
