@@ -6,6 +6,7 @@ mod aggregate;
 mod args;
 mod bench;
 mod check;
+mod ctl;
 mod emulate;
 mod failure;
 mod files;
@@ -43,7 +44,9 @@ fn main() -> ExitCode {
         Command::Emulate(args) => {
             return emulate::emulate(&args).unwrap_or_else(Failure::report);
         }
+        Command::Ctl(args) => return ctl::ctl(&args).unwrap_or_else(Failure::report),
         Command::Guardian(args) => emulate::guard(&args),
+        Command::NodeInit => emulate::node_init(),
         Command::Paper(args) => paper::paper(&args),
         Command::Report(args) => report::report(&args),
         Command::Shim(args) => shim::shim(&args),

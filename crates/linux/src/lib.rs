@@ -45,9 +45,11 @@ pub use connection_driver::{
     ConnectionDriver, ImpairedTun, Impairer, Impairment, ImpairmentCounts, UnmatchedPackets,
 };
 pub use diag::{KernelTcp, KernelTimer, kernel_state, kernel_tcp};
+pub use driftway_net::{ImpossibleChange, LiveChange};
 pub use emulate::{
-    DepartingPacket, EmulatedNetwork, Emulation, EmulationCounts, EmulationReport, KernelCounts,
-    LatenessHistogram, PathEnd, RunningEmulation, Tolerance, end_nodes, node_count, not_emulated,
+    ChangeOutcome, DepartingPacket, EmulatedNetwork, Emulation, EmulationControl, EmulationCounts,
+    EmulationReport, KernelCounts, LatenessHistogram, LinkStatus, NetworkStatus, NodeStatus,
+    PathEnd, RunningEmulation, Tolerance, end_nodes, link_changes, node_count, not_emulated,
 };
 pub use helper_process::{current_executable, detach as detach_helper, spawn as spawn_helper};
 pub use isolation::{NodeFiles, run_node_init};

@@ -8,7 +8,7 @@ use driftway_linux::{end_nodes, node_count, not_emulated};
 use driftway_scenario::{Network, Scenario, nearest};
 
 use super::programs::shell;
-use crate::args::EmulateArgs;
+use crate::args::{EmulateArgs, Start};
 use crate::failure::Failure;
 
 /// The programs of an emulation and their nodes.
@@ -31,6 +31,8 @@ pub struct MainProgram {
     pub node: NodeId,
     /// The program and its arguments, or a line for the shell.
     words: Words,
+    /// Its start.
+    pub start: Start,
 }
 
 #[derive(Debug)]
@@ -48,6 +50,15 @@ pub struct BackgroundProgram {
     pub line: OsString,
     /// True if it is the program of `--far`.
     pub is_far: bool,
+    /// Its start and its readiness.
+    pub start: Start,
+}
+
+impl BackgroundProgram {
+    /// Returns the option that gives it.
+    pub fn option(&self) -> String {
+        if self.is_far { "--far".to_owned() } else { format!("--at {}", self.node) }
+    }
 }
 
 impl MainProgram {
@@ -101,25 +112,41 @@ impl Plan {
         }
         let ends = end_nodes(scenario);
         let mut background = Vec::new();
-        if let Some(line) = &args.far {
-            background.push(BackgroundProgram { node: ends[1], line: line.clone(), is_far: true });
+        for program in &args.programs.programs {
+            let node = match &program.node {
+                None => ends[1],
+                Some(node) => read_node("--at", &node.to_string_lossy(), scenario)?,
+            };
+            let (line, start) = (program.line.clone(), program.start.clone());
+            background.push(BackgroundProgram {
+                node,
+                line,
+                is_far: program.node.is_none(),
+                start,
+            });
         }
-        for pair in args.at.chunks(2) {
-            let [node, line] = pair else { continue };
-            let node = read_node(&node.to_string_lossy(), ends, scenario)?;
-            background.push(BackgroundProgram { node, line: line.clone(), is_far: false });
-        }
+        let start = args.programs.main.clone();
         let main = if args.command.is_empty() {
-            let last = background.pop().ok_or_else(|| Failure::Input("no COMMAND".into()))?;
-            MainProgram { node: last.node, words: Words::Line(last.line) }
+            // That of `--far` does not end the emulation.
+            let last = background.iter().rposition(|program| !program.is_far);
+            let last = last.ok_or_else(|| Failure::Input("no COMMAND".into()))?;
+            let last = background.remove(last);
+            if last.start.ready.is_some() {
+                return Err(Failure::Input(format!(
+                    "--ready: the emulation ends with the program of the last --at {}, and nothing \
+                     waits for it",
+                    last.node
+                )));
+            }
+            MainProgram { node: last.node, words: Words::Line(last.line), start: last.start }
         } else {
-            MainProgram { node: ends[0], words: Words::Command(args.command.clone()) }
+            MainProgram { node: ends[0], words: Words::Command(args.command.clone()), start }
         };
         let mut nodes: Vec<_> = background.iter().map(|program| program.node).collect();
         nodes.push(main.node);
         // What is sent to an end arrives at a kernel, also where no program runs.
         let is_path = matches!(scenario.network, Network::Path(_));
-        if is_path || !args.command.is_empty() || args.far.is_some() {
+        if is_path || !args.command.is_empty() || background.iter().any(|program| program.is_far) {
             nodes.extend(ends);
         }
         nodes.sort_unstable();
@@ -138,8 +165,12 @@ impl Plan {
     }
 }
 
-/// Reads a node: its name in a mixed network, its number, or the name of an end.
-fn read_node(text: &str, [near, far]: [NodeId; 2], scenario: &Scenario) -> Result<NodeId, Failure> {
+/// Reads the node of an option: its name in a mixed network, its number, or the name of an end.
+///
+/// # Errors
+/// There is no such node.
+pub fn read_node(option: &str, text: &str, scenario: &Scenario) -> Result<NodeId, Failure> {
+    let [near, far] = end_nodes(scenario);
     let count = node_count(scenario);
     let name = |node: NodeId| scenario.node_name(node.number());
     let nodes = || (0..count).map(NodeId::from);
@@ -153,7 +184,7 @@ fn read_node(text: &str, [near, far]: [NodeId; 2], scenario: &Scenario) -> Resul
             let nearest = nearest(text, names.iter().map(String::as_str))
                 .map_or(String::new(), |word| format!("; did you mean `{word}`?"));
             Err(Failure::Input(format!(
-                "--at {text}: there is no such node: NODE is a name of `network.nodes`, a number from \
+                "{option} {text}: there is no such node: NODE is a name of `network.nodes`, a number from \
                  0 to {}, near ({}) or far ({}){nearest}",
                 count - 1,
                 name(near),
@@ -161,7 +192,7 @@ fn read_node(text: &str, [near, far]: [NodeId; 2], scenario: &Scenario) -> Resul
             )))
         }
         _ => Err(Failure::Input(format!(
-            "--at {text}: there is no such node: NODE is a number from 0 to {}, near ({near}) or \
+            "{option} {text}: there is no such node: NODE is a number from 0 to {}, near ({near}) or \
              far ({far})",
             count - 1
         ))),

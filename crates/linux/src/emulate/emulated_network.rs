@@ -5,14 +5,18 @@ use std::io;
 
 use driftway_base::{DropReason, Instant, Ipv4Addr, NodeId, SignalKind};
 use driftway_endpoint::{Host, ReceiveOutcome};
-use driftway_link::QueuePosition;
+use driftway_link::{QueuePosition, Side};
 use driftway_net::addresses::address;
-use driftway_net::{CROSS_TRAFFIC_STREAM, Event, FrameBody, Network, Output, Recording};
+use driftway_net::{
+    CROSS_TRAFFIC_STREAM, Event, FrameBody, ImpossibleChange, LiveChange, Network, Output,
+    Recording,
+};
 use driftway_scenario::{Network as Kind, Scenario};
 use driftway_wire::{Packet, Payload};
 use typed_index_collections::{TiVec, ti_vec};
 
-use super::kernel_packet::{KernelPacket, is_about_opaque, number, rewrite};
+use super::control::{LinkStatus, NodeStatus};
+use super::kernel_packet::{KernelPacket, is_about_opaque, number, rewrite, unreachable_error};
 use super::packet_store::PacketStore;
 
 /// A packet that leaves the network at a node with a kernel.
@@ -44,6 +48,10 @@ pub struct KernelCounts {
     pub delivered: u64,
     /// Bytes of those delivered, IP headers included.
     pub bytes: u64,
+    /// Packets of these that were addressed to a router and reached it.
+    pub to_routers: u64,
+    /// Time at which the first of these entered.
+    pub first_entered: Option<Instant>,
 }
 
 /// Counters of the network.
@@ -189,6 +197,43 @@ impl EmulatedNetwork {
         self.net.advance(now);
     }
 
+    /// Changes the network.
+    ///
+    /// # Errors
+    /// The change is not possible, and nothing has changed.
+    pub fn change(&mut self, now: Instant, change: LiveChange) -> Result<(), ImpossibleChange> {
+        self.on_timeout(now);
+        self.net.change(change)?;
+        self.settle();
+        Ok(())
+    }
+
+    /// Returns the present state of all nodes and links.
+    pub fn status(&mut self, now: Instant) -> (Vec<NodeStatus>, Vec<LinkStatus>) {
+        self.on_timeout(now);
+        let net = &mut self.net;
+        let at = net.now();
+        let nodes = (0..net.nodes()).map(NodeId::from).map(|node| {
+            let position = net.position(node, at);
+            let next_hop = |to: &NodeId| Some((*to, net.next_hop(node, *to)?));
+            let others = self.kernels.iter().filter(|kernel| **kernel != node);
+            NodeStatus {
+                position,
+                is_radio_on: position.map(|_| net.is_radio_on(node)),
+                queue_length: net.queue_length(node),
+                next_hops: others.filter_map(next_hop).collect(),
+            }
+        });
+        let nodes = nodes.collect();
+        let links = self.net.links().iter_enumerated().map(|(link, of)| LinkStatus {
+            link,
+            ends: self.net.link_nodes(link),
+            is_up: !self.net.is_cut(link),
+            queue_lengths: [Side::A, Side::B].map(|side| of.queue_len(side)),
+        });
+        (nodes, links.collect())
+    }
+
     /// Accepts a packet from a kernel.
     pub fn offer(&mut self, now: Instant, kernel: usize, bytes: &[u8]) {
         self.on_timeout(now);
@@ -196,7 +241,9 @@ impl EmulatedNetwork {
             self.counts.not_ipv4 += 1;
             return;
         };
-        self.counts.by_kernel[kernel].entered += 1;
+        let counts = &mut self.counts.by_kernel[kernel];
+        counts.entered += 1;
+        counts.first_entered.get_or_insert(now);
         self.enter(self.kernels[kernel], packet, bytes);
         self.settle();
     }
@@ -224,7 +271,19 @@ impl EmulatedNetwork {
                 let number = self.store.insert(self.net.now(), node, &bytes[..packet.len]);
                 self.net.send(node, packet.numbered(number), QueuePosition::Tail);
             }
-            _ => self.count_drop(DropReason::UnknownDestination),
+            _ => {
+                self.count_drop(DropReason::UnknownDestination);
+                self.report_unknown(node, bytes);
+            }
+        }
+    }
+
+    /// Reports to a kernel that the destination of its packet does not exist, as its own node.
+    fn report_unknown(&mut self, node: NodeId, bytes: &[u8]) {
+        if let Some(kernel) = self.kernel_at[node]
+            && let Some(error) = unreachable_error(address(node), bytes)
+        {
+            self.deliver_own(kernel, &error);
         }
     }
 
@@ -301,6 +360,9 @@ impl EmulatedNetwork {
         let Some(mut stored) = self.store.deliver(now, number) else { return };
         let Some(kernel) = kernel else {
             self.counts.to_routers += u64::from(stored.is_first);
+            if let Some(from) = self.kernel_at[stored.from] {
+                self.counts.by_kernel[from].to_routers += u64::from(stored.is_first);
+            }
             self.deliver_to_router(node, &stored.bytes);
             return self.store.give_back(stored.bytes);
         };

@@ -22,6 +22,10 @@ tests![
     marks_of_queues_reach_the_kernel,
     a_path_faster_than_this_machine_has_warnings,
     nothing_is_left_of_a_running_path,
+    an_interface_that_is_down_refuses_packets_until_it_is_up,
+    a_deleted_interface_ends_the_emulation_with_a_report,
+    an_address_of_nobody_is_reported_at_once,
+    packets_to_a_router_are_counted_at_their_sender,
 ];
 
 const PORT: u16 = 7000;
@@ -56,7 +60,7 @@ pub fn run_until_trusted<T>(run: impl Fn() -> (T, EmulationReport)) -> T {
     for attempt in 0..12 {
         thread::sleep(std::time::Duration::from_secs(attempt));
         let (measured, report) = run();
-        doubts = report.warnings();
+        doubts = report.measurement_warnings();
         if doubts.is_empty() {
             return measured;
         }
@@ -297,6 +301,7 @@ fn a_path_faster_than_this_machine_has_warnings() {
     let report: EmulationReport = running.stop().unwrap();
     assert_eq!(report.tolerance.shortest_hop, Some(Duration::from_nanos(120)));
     assert_eq!(report.warnings().len(), 1, "{report:?}");
+    assert_eq!(report.measurement_warnings().len(), 1, "{report:?}");
 }
 
 fn nothing_is_left_of_a_running_path() {
@@ -321,4 +326,79 @@ fn nothing_is_left_of_a_running_path() {
         .filter(|network| *network == inside);
     assert_eq!(still.count(), 0);
     running.stop().unwrap();
+}
+
+fn ip(running: &RunningEmulation, end: PathEnd, arguments: &[&str]) {
+    let mut ip = std::process::Command::new("ip");
+    let status = running.end(end).spawn(ip.args(arguments)).unwrap().wait().unwrap();
+    assert!(status.success(), "{arguments:?}");
+}
+
+/// Name of the device at an end.
+fn device(running: &RunningEmulation, end: PathEnd) -> String {
+    let names = running.end(end).run(|| std::fs::read_to_string("/proc/thread-self/net/dev"));
+    let names = names.unwrap().unwrap();
+    let names = names.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name.trim());
+    names.filter(|name| *name != "lo").last().unwrap().to_owned()
+}
+
+fn an_interface_that_is_down_refuses_packets_until_it_is_up() {
+    let (running, [near, far]) = start(1, "rate = \"10 Mbit/s\"\ndelay = \"1 ms\"", "");
+    let (here, there) = (udp(&running, PathEnd::Near, near), udp(&running, PathEnd::Far, far));
+    let device = device(&running, PathEnd::Far);
+    for (state, arrives) in [("up", true), ("down", false), ("up", true)] {
+        ip(&running, PathEnd::Far, &["link", "set", &device, state]);
+        here.send_to(&[1; 4], (far, PORT)).unwrap();
+        assert_eq!(there.recv(&mut [0; 100]).is_ok(), arrives, "{state}");
+    }
+    assert!(!running.has_ended());
+    let report = running.stop().unwrap();
+    assert_eq!((report.refused, report.deleted), (1, None), "{report:?}");
+}
+
+fn a_deleted_interface_ends_the_emulation_with_a_report() {
+    let (running, [near, far]) = start(1, "rate = \"10 Mbit/s\"\ndelay = \"1 ms\"", "");
+    let here = udp(&running, PathEnd::Near, near);
+    here.send_to(&[1; 4], (far, PORT)).unwrap();
+    let device = device(&running, PathEnd::Far);
+    ip(&running, PathEnd::Far, &["link", "del", &device]);
+    for _ in 0..500 {
+        if running.has_ended() {
+            break;
+        }
+        thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(running.has_ended());
+    let report = running.stop().unwrap();
+    assert_eq!(report.deleted.map(driftway_base::NodeId::index), Some(1), "{report:?}");
+    assert_eq!(report.counts.by_kernel[0].entered, 1, "{report:?}");
+    assert!(report.warnings().iter().any(|why| why.contains("deleted")), "{report:?}");
+}
+
+fn an_address_of_nobody_is_reported_at_once() {
+    let (running, [near, _]) = start(1, "rate = \"10 Mbit/s\"\ndelay = \"1 ms\"", "");
+    let here = udp(&running, PathEnd::Near, near);
+    here.connect("10.255.255.53:53").unwrap();
+    here.send(&[1; 4]).unwrap();
+    let clock = RealClock::start();
+    assert_eq!(here.recv(&mut [0; 100]).unwrap_err().kind(), ErrorKind::HostUnreachable);
+    assert!(clock.now() < Instant::ZERO + millis(400));
+    let nobody = SocketAddr::from((Ipv4Addr::new(10, 9, 9, 9), PORT));
+    let tried = running.end(PathEnd::Near).run(|| TcpStream::connect(nobody)).unwrap();
+    assert_eq!(tried.unwrap_err().kind(), ErrorKind::HostUnreachable);
+    let report = running.stop().unwrap();
+    assert!(report.counts.drops["unknown-destination"] >= 2, "{report:?}");
+}
+
+fn packets_to_a_router_are_counted_at_their_sender() {
+    let (running, [near, _]) = start(2, "rate = \"10 Mbit/s\"\ndelay = \"1 ms\"", "");
+    let here = udp(&running, PathEnd::Near, near);
+    for _ in 0..3 {
+        here.send_to(&[1; 4], (Ipv4Addr::new(10, 0, 0, 2), PORT)).unwrap();
+    }
+    thread::sleep(std::time::Duration::from_millis(200));
+    let report = running.stop().unwrap();
+    let sent = report.counts.by_kernel[0];
+    assert_eq!((sent.entered, sent.delivered, sent.to_routers), (3, 0, 3), "{report:?}");
+    assert!(sent.first_entered.is_some());
 }

@@ -72,7 +72,9 @@ fn a_packet_takes_the_configured_time_and_loses_ttl() {
         [(FAR, 38_000, encode(&arrived)), (FAR, 39_000, encode(&arrived))],
         "three times 1 ms and 10 ms, one behind the other, two routers"
     );
-    let carried = KernelCounts { entered: 2, delivered: 2, bytes: 2500 };
+    let first_entered = Some(at(5));
+    let carried =
+        KernelCounts { entered: 2, delivered: 2, bytes: 2500, first_entered, to_routers: 0 };
     assert_eq!(medium.counts().by_kernel, [carried, KernelCounts::default()]);
 }
 
@@ -317,7 +319,13 @@ fn radios_carry_packets_with_each_routing() {
             decoded.packet.ip.identification
         });
         assert_eq!(numbers.collect::<Vec<_>>(), Vec::from_iter(0..20), "{routing}");
-        let sent = KernelCounts { entered: 20, delivered: 20, bytes: 25_000 };
+        let sent = KernelCounts {
+            entered: 20,
+            delivered: 20,
+            bytes: 25_000,
+            to_routers: 0,
+            first_entered: Some(at(0)),
+        };
         assert_eq!(medium.counts().by_kernel[NEAR], sent);
     }
 }
