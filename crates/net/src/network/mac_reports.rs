@@ -4,6 +4,7 @@ use driftway_base::{AirId, NodeId, PacketId, RadioId, StationId};
 use driftway_radio::MacReport;
 use driftway_route::feedback::Scheme;
 
+use super::broadcast::is_of_many;
 use super::over_air::is_network_message;
 use super::task::Task;
 use super::{Air, Network};
@@ -92,6 +93,14 @@ impl Network {
     /// Passes a received packet to ARP, or to feedback and routing.
     pub(super) fn accept(&mut self, radio: RadioId, from: NodeId, id: PacketId) {
         let node = self.medium.radios[radio].node;
+        if let Some(FrameBody::Ip(packet)) = self.packets.body(id)
+            && is_of_many(packet.packet.ip.destination)
+        {
+            let packet = *packet;
+            if self.takes_from_air(node, &packet) {
+                return;
+            }
+        }
         let packet = match self.packets.body(id) {
             Some(FrameBody::Ip(packet)) => packet,
             Some(FrameBody::Arp(message)) => {

@@ -6,6 +6,7 @@
 //! if the network called them.
 
 mod arp;
+mod broadcast;
 mod ends;
 mod failures;
 mod faults;
@@ -52,6 +53,7 @@ use crate::wired::topology::Topology;
 use crate::wired::wires::Wires;
 
 pub(crate) use crate::air::radio::{Air, Radio};
+pub use broadcast::is_of_many;
 use live::DownByDriver;
 pub use live::{ImpossibleChange, LiveChange};
 pub use measures::NodeEnergy;
@@ -76,7 +78,8 @@ pub const DISCARD_PORT: u16 = 9;
 /// - look: [`next_timeout`](Self::next_timeout), [`now`](Self::now), [`node_at`](Self::node_at),
 ///   [`queue_length`](Self::queue_length) …
 /// - events: [`on_timeout`](Self::on_timeout);
-/// - commands of the hosts: [`send`](Self::send), [`probe_route`](Self::probe_route); of the driver:
+/// - commands of the hosts: [`send`](Self::send), [`broadcast`](Self::broadcast),
+///   [`probe_route`](Self::probe_route); of the driver:
 ///   [`change`](Self::change);
 /// - polls: [`poll`](Self::poll), [`poll_event`](Self::poll_event).
 ///
