@@ -149,9 +149,24 @@ pub struct EmulateArgs {
     /// Programs share the host's files, host name, processes and /sys
     #[arg(long)]
     pub share: bool,
+    /// Give NODE a default route over INTERFACE of the host, and all others one to it; with NAT
+    #[arg(long, value_name = "NODE=INTERFACE", value_parser = assignment)]
+    pub uplink: Option<(String, String)>,
+    /// Give NODE a further ADDRESS; repeatable
+    #[arg(long, value_name = "NODE=ADDRESS", value_parser = assignment)]
+    pub address: Vec<(String, String)>,
     /// Write emulation.json and scenario.toml to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Write events-seed-N.csv to DIR: one row per event
+    #[arg(long, requires = "out")]
+    pub events: bool,
+    /// Time between rows of positions in the event log
+    #[arg(long, value_name = "TIME|off", default_value = "1 s", requires = "events")]
+    pub positions: PositionInterval,
+    /// Write frames and packets on wires to FILE, for Wireshark
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -297,6 +312,9 @@ impl Readiness {
 /// `driftway guardian`, the process that cleans up after an emulation
 #[derive(Debug, Args)]
 pub struct GuardianArgs {
+    /// Interface whose forwarding is switched off at the end
+    #[arg(long)]
+    pub forwarding: Option<String>,
     /// File descriptors of the namespaces
     #[arg(required = true)]
     pub namespaces: Vec<i32>,

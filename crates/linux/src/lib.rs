@@ -37,6 +37,7 @@ mod requirements;
 mod ring;
 mod shim_daemon;
 mod tun;
+mod uplink;
 mod warnings;
 mod watchdog;
 
@@ -45,11 +46,14 @@ pub use connection_driver::{
     ConnectionDriver, ImpairedTun, Impairer, Impairment, ImpairmentCounts, UnmatchedPackets,
 };
 pub use diag::{KernelTcp, KernelTimer, kernel_state, kernel_tcp};
-pub use driftway_net::{ImpossibleChange, LiveChange};
+pub use driftway_net::{
+    Event as NetworkEvent, ImpossibleChange, LiveChange, Network as ObservedNetwork,
+};
 pub use emulate::{
     ChangeOutcome, DepartingPacket, EmulatedNetwork, Emulation, EmulationControl, EmulationCounts,
-    EmulationReport, KernelCounts, LatenessHistogram, LinkStatus, NetworkStatus, NodeStatus,
-    PathEnd, RunningEmulation, Tolerance, end_nodes, link_changes, node_count, not_emulated,
+    EmulationReport, KernelCounts, LatenessHistogram, LinkStatus, NetworkObserver, NetworkStatus,
+    NodeStatus, PathEnd, RunningEmulation, Tolerance, end_nodes, link_changes, node_count,
+    not_emulated,
 };
 pub use helper_process::{current_executable, detach as detach_helper, spawn as spawn_helper};
 pub use isolation::{NodeFiles, run_node_init};
@@ -64,5 +68,6 @@ pub use shim_daemon::{
     raise_priority,
 };
 pub use tun::Tun;
+pub use uplink::{Uplink, stop_forwarding};
 pub use warnings::startup_warnings;
 pub use watchdog::{Heartbeat, Watchdog, run_watchdog};

@@ -75,6 +75,8 @@ pub struct EmulationDocument {
     notes: Vec<String>,
     /// Changes by `driftway ctl` while it ran.
     changes: Vec<Changed>,
+    /// Events that `--pcap` and `--events` left out because the disk did not keep up.
+    unrecorded: u64,
     /// False if there were changes: the same command does not have them.
     reproducible: bool,
 }
@@ -87,6 +89,8 @@ pub struct Ends<'a> {
     pub starts: &'a (Option<Instant>, Vec<ProgramEnd>),
     /// Changes while it ran.
     pub changes: Vec<Changed>,
+    /// Events that were not recorded.
+    pub unrecorded: u64,
 }
 
 /// A program that was terminated at the end, unless it had exited by itself.
@@ -168,7 +172,7 @@ impl EmulationDocument {
         scenario: &Scenario,
         plan: &Plan,
         addresses: &[Ipv4Addr],
-        Ends { end, starts: (main_started, ends), changes }: Ends<'_>,
+        Ends { end, starts: (main_started, ends), changes, unrecorded }: Ends<'_>,
         report: &EmulationReport,
     ) -> Self {
         let EmulationCounts { by_kernel, drops, to_routers, icmp_from_routers: messages, not_ipv4 } =
@@ -237,6 +241,7 @@ impl EmulationDocument {
             notes: notes(scenario),
             reproducible: changes.is_empty(),
             changes,
+            unrecorded,
         }
     }
 }
@@ -313,6 +318,10 @@ impl fmt::Display for EmulationDocument {
         let Lateness { p50_s, p99_s, max_s, .. } = self.lateness;
         let [p50, p99, max] = [p50_s, p99_s, max_s].map(|late| value("_s", late));
         writeln!(f, "lateness: median {p50}, 99th percentile {p99}, maximum {max}")?;
+        if self.unrecorded > 0 {
+            let events = count(self.unrecorded, "event");
+            writeln!(f, "not recorded, because the disk did not keep up: {events}")?;
+        }
         for Changed { time_s, change } in &self.changes {
             writeln!(f, "changed at {time_s:.3} s: {change}")?;
         }
@@ -387,6 +396,7 @@ mod test {
             because: Vec::new(),
             notes: Vec::new(),
             changes: vec![Changed { time_s: 0.0, change: String::new() }],
+            unrecorded: 0,
             reproducible: false,
         };
         crate::results_reference::assert_documented("driftway-emulate", &document);

@@ -7,8 +7,10 @@ mod node_files;
 mod plan;
 pub mod programs;
 mod readiness;
+mod recording;
 mod session;
 mod signals;
+mod stream_writer;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -18,23 +20,26 @@ use std::process::ExitCode;
 
 use driftway_base::NodeId;
 use driftway_linux::{
-    Emulation, Namespace, NamespaceReaper, RunningEmulation, check_requirements, current_executable,
+    Emulation, Namespace, NamespaceReaper, RunningEmulation, Uplink, check_requirements,
+    current_executable,
 };
 use driftway_scenario::{Scenario, Size};
+use driftway_sim::log::EventLog;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::{EmulateArgs, GuardianArgs};
 use crate::check::load_scenario;
 use crate::ctl::protocol::NodeEntry;
 use crate::failure::{Failure, failed};
-use crate::files::OutputDir;
+use crate::files::{OutputDir, Staging};
 use crate::output::{check_output, json, with_output};
 use control_server::{ControlServer, Controlled};
 use document::{EmulationDocument, Ends};
 use gate::Gate;
-use node_files::node_files;
+use node_files::{host_resolvers, node_files};
 use plan::{BackgroundProgram, Plan};
 use programs::{Names, environment};
+use recording::Recording;
 use session::Session;
 use signals::Signals;
 
@@ -57,8 +62,13 @@ pub fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
     check_output(out)?;
     check_requirements().map_err(|missing| Failure::Input(missing.to_string()))?;
     with_output(out, |destination| {
-        let document = run_programs(args, &scenario, &plan)?;
-        write_output(args, &scenario, &document, destination)?;
+        let mut staging = destination.map(OutputDir::stage).transpose()?;
+        let mut recording = Recording::open(args, &scenario, staging.as_ref())?;
+        let document = run_programs(args, &scenario, &plan, &mut recording)?;
+        if let Some(staging) = staging.as_mut().filter(|_| args.events) {
+            staging.add_finished(&EventLog::file_name(args.seed), Ok(()))?;
+        }
+        write_output(args, &scenario, &document, staging)?;
         Ok(ExitCode::from(document.exit_status))
     })
 }
@@ -68,14 +78,28 @@ fn run_programs(
     args: &EmulateArgs,
     scenario: &Scenario,
     plan: &Plan,
+    recording: &mut Recording,
 ) -> Result<EmulationDocument, Failure> {
     // Before the first thread starts, so that all threads inherit the blocked signals.
     let mut signals = Signals::block_termination().map_err(|e| failed("block signals", &e))?;
-    let mut emulation = Emulation::new(scenario, args.seed, mtu(scenario), &plan.nodes)
+    let (mtu, observer) = (mtu(scenario), recording.observer());
+    let mut emulation = Emulation::observed(scenario, args.seed, mtu, &plan.nodes, observer)
         .map_err(|e| failed("make the namespaces", &e))?;
     let addresses = emulation.node_addresses();
     let nodes = 0..addresses.len() as u32;
     let names = Names { names: nodes.map(|node| scenario.node_name(node)).collect(), addresses };
+    for (node, address) in &plan.addresses {
+        emulation
+            .add_address(*node, *address)
+            .map_err(|e| Failure::Input(format!("--address {node}={address}: {e}")))?;
+    }
+    let mut resolvers = Vec::new();
+    if let Some((node, interface)) = &plan.uplink {
+        resolvers = host_resolvers();
+        emulation
+            .add_uplink(*node, interface, &resolvers)
+            .map_err(|e| failed(&format!("make the uplink {node}={interface}"), &e))?;
+    }
     if !args.share {
         let init = || {
             let mut command = current_executable();
@@ -83,11 +107,16 @@ fn run_programs(
             command
         };
         emulation
-            .isolate(init, |node| node_files(node, &names))
+            .isolate(init, |node| node_files(node, &names, &resolvers))
             .map_err(|e| failed("isolate the nodes (--share does without)", &e))?;
     }
     let namespaces: Vec<_> = emulation.namespaces().iter().collect();
-    let guardian = NamespaceReaper::start(current_executable().arg("guardian"), &namespaces);
+    let mut guardian = current_executable();
+    guardian.arg("guardian");
+    if let Some(interface) = emulation.uplink().and_then(Uplink::forwarding) {
+        guardian.arg("--forwarding").arg(interface);
+    }
+    let guardian = NamespaceReaper::start(&mut guardian, &namespaces);
     // Dropped last, when no process is left to be terminated.
     let _guardian = guardian.map_err(|e| failed("start the guardian process", &e))?;
     let gate = Gate::close(plan, &names, &emulation)?;
@@ -125,8 +154,8 @@ fn run_programs(
     if let Some(why) = others.find_map(|(program, end)| not_run(program, end.status)) {
         return Err(Failure::Failed(why));
     }
-    let changes = server.changes();
-    let ends = Ends { end, starts: &starts, changes };
+    let ends =
+        Ends { end, starts: &starts, changes: server.changes(), unrecorded: recording.finish()? };
     Ok(EmulationDocument::new(args, scenario, plan, &names.addresses, ends, &report))
 }
 
@@ -166,8 +195,13 @@ fn line_not_run(option: &str, line: &OsStr, status: u8) -> Option<String> {
 /// # Errors
 /// A process that cannot be terminated.
 pub fn guard(args: &GuardianArgs) -> Result<(), Failure> {
-    driftway_linux::reap_namespaces(&args.namespaces, programs::TERMINATION_GRACE)
-        .map_err(|e| failed("end the processes in the namespaces", &e))
+    let ended = driftway_linux::reap_namespaces(&args.namespaces, programs::TERMINATION_GRACE);
+    if let Some(interface) = &args.forwarding {
+        // Also after the uplink has done so itself.
+        driftway_linux::stop_forwarding(interface)
+            .map_err(|e| failed("stop forwarding packets", &e))?;
+    }
+    ended.map_err(|e| failed("end the processes in the namespaces", &e))
 }
 
 /// Runs the first process of a node.
@@ -193,11 +227,10 @@ fn write_output(
     args: &EmulateArgs,
     scenario: &Scenario,
     document: &EmulationDocument,
-    destination: Option<&OutputDir>,
+    staging: Option<Staging>,
 ) -> Result<(), Failure> {
     let json = json(document);
-    if let Some(destination) = destination {
-        let mut staging = destination.stage()?;
+    if let Some(mut staging) = staging {
         staging.write_text("scenario.toml", &scenario.show())?;
         staging.write_text("emulation.json", &json)?;
         staging.replace_previous()?;

@@ -1,6 +1,8 @@
 //! The programs of an emulation and their nodes.
 
 use std::ffi::{OsStr, OsString};
+use std::net::Ipv4Addr;
+use std::path::Path;
 use std::process::Command;
 
 use driftway_base::NodeId;
@@ -22,6 +24,10 @@ pub struct Plan {
     pub main: MainProgram,
     /// The others: options, nodes and command lines.
     pub background: Vec<BackgroundProgram>,
+    /// The node with an uplink, and the interface of the host.
+    pub uplink: Option<(NodeId, String)>,
+    /// Further addresses of nodes.
+    pub addresses: Vec<(NodeId, Ipv4Addr)>,
 }
 
 /// The program with which an emulation ends.
@@ -149,9 +155,28 @@ impl Plan {
         if is_path || !args.command.is_empty() || background.iter().any(|program| program.is_far) {
             nodes.extend(ends);
         }
+        let uplink = args.uplink.as_ref().map(|(node, interface)| {
+            let node = read_node("--uplink", node, scenario)?;
+            // The name is a part of a path.
+            let is_name = !interface.is_empty() && !interface.contains(['/', '\0']);
+            let exists = is_name && Path::new("/sys/class/net").join(interface).exists();
+            if exists { Ok((node, interface.clone())) } else { Err(no_interface(interface)) }
+        });
+        let uplink = uplink.transpose()?;
+        let addresses = args.address.iter().map(|(node, address)| {
+            let node = read_node("--address", node, scenario)?;
+            let address = address.parse().map_err(|_| {
+                let help = "it has to be an IPv4 address, as in 5=192.168.7.1";
+                Failure::Input(format!("--address {node}={address}: {help}"))
+            });
+            Ok((node, address?))
+        });
+        let addresses = addresses.collect::<Result<Vec<_>, Failure>>()?;
+        nodes.extend(uplink.iter().map(|(node, _)| *node));
+        nodes.extend(addresses.iter().map(|(node, _)| *node));
         nodes.sort_unstable();
         nodes.dedup();
-        Ok(Self { ends, nodes, main, background })
+        Ok(Self { ends, nodes, main, background, uplink, addresses })
     }
 
     /// Returns the other end, if a node is an end.
@@ -163,6 +188,15 @@ impl Plan {
             _ => None,
         }
     }
+}
+
+fn no_interface(name: &str) -> Failure {
+    let names = std::fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| name != "lo").collect();
+    names.sort();
+    let names = if names.is_empty() { "none but lo".to_owned() } else { names.join(", ") };
+    Failure::Input(format!("--uplink {name}: the host has no such interface; it has {names}"))
 }
 
 /// Reads the node of an option: its name in a mixed network, its number, or the name of an end.

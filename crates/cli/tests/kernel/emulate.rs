@@ -36,6 +36,9 @@ pub const TESTS: &[(&str, fn())] = &[
     ("ctl_looks_into_an_emulation_and_changes_it", ctl_changes_an_emulation),
     ("ctl_moves_nodes_and_switches_radios", ctl_moves_nodes_and_switches_radios),
     ("ctl_refuses_what_is_impossible", ctl_refuses_what_is_impossible),
+    ("captures_and_events_have_every_hop", captures_and_events_have_every_hop),
+    ("an_uplink_leads_out_and_leaves_nothing", an_uplink_leads_out_and_leaves_nothing),
+    ("nodes_have_further_addresses", nodes_have_further_addresses),
 ];
 
 const SCENARIO: &str = r#"
@@ -389,6 +392,8 @@ fn twenty_programs_start_with_the_network() {
 fn time_of_twenty_programs(hello: &str) -> f64 {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
+    let start = std::time::Instant::now();
     let mut shells: Vec<Child> = (0..20)
         .map(|_| {
             let mut shell = Command::new("sh");
@@ -397,8 +402,6 @@ fn time_of_twenty_programs(hello: &str) -> f64 {
             shell.spawn().unwrap()
         })
         .collect();
-    #[expect(clippy::disallowed_methods, reason = "measures wall-clock time")]
-    let start = std::time::Instant::now();
     for _ in 0..20 {
         socket.recv(&mut [0; 10]).unwrap();
     }
@@ -658,7 +661,7 @@ fn ctl_refuses_what_is_impossible() {
     let emulation = Controlled::start(&place, &[]);
     for (arguments, says) in [
         (&["set", "network.hops=3"][..], "cannot be changed while the network runs"),
-        (&["set", "network.link.rate=fast"], "is not a bit rate"),
+        (&["set", "network.link.rate=fast"], "does not begin with a number"),
         (&["down", "link", "3"], "there is no such link"),
         (&["down", "link", "0"], "from 1"),
         (&["up", "link", "1"], "has not taken it down"),
@@ -679,4 +682,157 @@ fn ctl_refuses_what_is_impossible() {
     };
     assert_eq!(status.code(), Some(2), "{err}");
     assert!(err.contains("there is no such emulation"), "{err}");
+}
+
+fn occurrences(bytes: &[u8], wanted: &[u8]) -> usize {
+    bytes.windows(wanted.len()).filter(|window| *window == wanted).count()
+}
+
+fn captures_and_events_have_every_hop() {
+    let place = TestDir::new();
+    let talk = command_line("talk");
+    let record = ["--pcap", "p.pcapng", "--out", "o", "--events", "--", "sh", "-c", &talk];
+    let document = document(&place, &record);
+    assert_eq!(document["unrecorded"], 0, "{document}");
+    let (packets, replies) = (&document["nodes"][0]["delivered"], &document["nodes"][1]["packets"]);
+    let (packets, replies) = (packets.as_u64().unwrap() as usize, replies.as_u64().unwrap());
+    let capture = fs::read(place.0.path().join("p.pcapng")).unwrap();
+    assert_eq!(capture[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+    // Two hops each: port 8000 to port 8000, ten bytes, and the bytes of the program.
+    let datagram = [0x1f, 0x40, 0x1f, 0x40, 0, 10];
+    // An ICMP error of the far end quotes it, over two hops.
+    let quoted = 2 * usize::try_from(replies).unwrap();
+    let found = occurrences(&capture, &datagram);
+    assert!((2 * packets..=2 * packets + quoted).contains(&found), "{found} {document}");
+    assert!(occurrences(&capture, b"la") >= 2 * packets);
+    let events = fs::read_to_string(place.0.path().join("o/events-seed-1.csv")).unwrap();
+    let sent = events.lines().filter(|line| line.contains(",link,sent,")).count();
+    assert!(sent >= 2 * packets, "{sent} {}", &events[..events.len().min(2000)]);
+    assert!(place.0.path().join("o/emulation.json").exists());
+    // Frames of 802.11 and messages of AODV.
+    fs::write(place.0.path().join("s.toml"), RADIOS).unwrap();
+    let record = ["--pcap", "p.pcapng", "--out", "o", "--events", "--", "sh", "-c", &talk];
+    let (status, _, err) = place.emulate(&record);
+    assert!(status.success(), "{err}");
+    let events = fs::read_to_string(place.0.path().join("o/events-seed-1.csv")).unwrap();
+    for wanted in ["rreq", "rrep", ",air,sent,", "position"] {
+        assert!(events.contains(wanted), "{wanted}");
+    }
+    let capture = fs::read(place.0.path().join("p.pcapng")).unwrap();
+    assert!(occurrences(&capture, b"la") >= 90);
+    // Nothing is left of one that cannot start.
+    for (arguments, says) in [
+        (&["--pcap", "q.pcapng", "--", "no-such-program"][..], "cannot start"),
+        (&["--pcap", "no/q.pcapng", "--", "true"], "no directory no"),
+        (&["--events", "--", "true"], "--out <DIR>"),
+    ] {
+        let (status, _, err) = place.emulate(arguments);
+        assert_eq!(status.code(), Some(2), "{err}");
+        assert!(err.contains(says), "{err}");
+        assert!(!place.0.path().join("q.pcapng").exists());
+    }
+}
+
+fn ip(arguments: &[&str]) -> bool {
+    let output = Command::new("ip").args(arguments).output().unwrap();
+    output.status.success()
+}
+
+/// A "real" interface: one end of a pair whose other end is in a namespace with a server.
+fn an_uplink_leads_out_and_leaves_nothing() {
+    let place = TestDir::new();
+    let id = std::process::id();
+    let (namespace, inside, outside) = (format!("dwt{id}"), format!("dwi{id}"), format!("dwo{id}"));
+    assert!(ip(&["netns", "add", &namespace]));
+    assert!(ip(&[
+        "link", "add", &outside, "type", "veth", "peer", "name", &inside, "netns", &namespace
+    ]));
+    for arguments in [
+        &["addr", "add", "192.0.2.1/24", "dev", &outside][..],
+        &["link", "set", &outside, "up"],
+        &["-n", &namespace, "addr", "add", "192.0.2.2/24", "dev", &inside],
+        &["-n", &namespace, "link", "set", &inside, "up"],
+        &["-n", &namespace, "link", "set", "lo", "up"],
+    ] {
+        assert!(ip(arguments), "{arguments:?}");
+    }
+    let server = format!("DRIFTWAY_LOCAL=192.0.2.2 exec {}", command_line("serve"));
+    let mut server = Command::new("ip")
+        .args(["netns", "exec", &namespace, "sh", "-c", &server])
+        .spawn()
+        .unwrap();
+    sleep(Duration::from_millis(300));
+    let forwarding = format!("/proc/sys/net/ipv4/conf/{outside}/forwarding");
+    let before = fs::read_to_string(&forwarding).unwrap();
+    let uplink = format!("n1={outside}");
+    let uplink = uplink.trim_start_matches('n');
+    // From node 0 through node 1, which has no program of its own.
+    let fetch = format!("DRIFTWAY_REMOTE=192.0.2.2 {}", command_line("fetch"));
+    let first = place.emulate(&["--uplink", uplink, "--", "sh", "-c", &fetch]);
+    let after = fs::read_to_string(&forwarding).unwrap();
+    // And with SIGKILL.
+    let mut child = place
+        .command(&["emulate", "s.toml", "--uplink", uplink, "--", "sleep", "1002"])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    for _ in 0..500 {
+        if fs::read_to_string(&forwarding).unwrap().trim() == "1" {
+            break;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    sleep(Duration::from_millis(300));
+    let during = fs::read_to_string(&forwarding).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let veth = format!("/sys/class/net/dw{}", child.id());
+    let mut is_gone = false;
+    for _ in 0..1000 {
+        is_gone = fs::read_to_string(&forwarding).unwrap() == before
+            && !std::path::Path::new(&veth).exists();
+        if is_gone {
+            break;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
+    ip(&["link", "del", &outside]);
+    ip(&["netns", "del", &namespace]);
+    assert!(first.0.success(), "{}", first.2);
+    assert_eq!(first.1, PAGE);
+    assert_eq!((before.as_str(), during.as_str(), after.as_str()), ("0\n", "1\n", "0\n"));
+    assert!(is_gone);
+    let (status, _, err) = place.emulate(&["--uplink", "1=nosuch0", "--", "true"]);
+    assert_eq!(status.code(), Some(2), "{err}");
+    assert!(err.contains("--uplink nosuch0: the host has no such interface"), "{err}");
+}
+
+fn nodes_have_further_addresses() {
+    let place = TestDir::new();
+    let server = format!("DRIFTWAY_LOCAL=192.168.7.1 exec {}", command_line("serve"));
+    let fetch = format!("DRIFTWAY_REMOTE=192.168.7.1 {}", command_line("fetch"));
+    let (status, out, err) = place.emulate(&[
+        "--address",
+        "far=192.168.7.1",
+        "--far",
+        &server,
+        "--",
+        "sh",
+        "-c",
+        &fetch,
+    ]);
+    assert!(status.success(), "{err}");
+    assert_eq!(out, PAGE);
+    for (address, says) in [
+        ("0=10.0.0.3", "belongs to node 2"),
+        ("0=224.0.0.1", "not an address of one host"),
+        ("0=300.1.1.1", "an IPv4 address"),
+        ("9=192.168.7.1", "there is no such node"),
+    ] {
+        let (status, _, err) = place.emulate(&["--address", address, "--", "true"]);
+        assert_eq!(status.code(), Some(2), "{err}");
+        assert!(err.contains(says), "{err}");
+    }
 }

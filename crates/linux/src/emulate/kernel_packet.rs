@@ -1,7 +1,7 @@
 //! Kernels' packets as the network sees them, and the changes of the network in their bytes.
 
 use driftway_base::{Ecn, Ipv4Addr};
-use driftway_net::OPAQUE_STREAM;
+use driftway_net::{OPAQUE_STREAM, is_of_many};
 use driftway_wire::{
     Body, DecodeError, IPV4_HEADER_LEN, IcmpMessage, IpHeader, Packet, Payload, QuotedPacket,
     UdpDatagram, UnreachableCode, edit_header,
@@ -18,8 +18,6 @@ const ECHO_REPLY: u8 = 0;
 const ECHO: u8 = 8;
 /// UDP header (bytes).
 const UDP_HEADER_LEN: u32 = 8;
-/// Broadcast address of the network of all nodes, 10.0.0.0/8.
-const SUBNET_BROADCAST: Ipv4Addr = Ipv4Addr::new(10, 255, 255, 255);
 /// Offset of the checksum in an IPv4 header.
 const IP_CHECKSUM: usize = 10;
 
@@ -54,6 +52,17 @@ impl KernelPacket {
         self.packet.ip.destination
     }
 
+    /// The source.
+    pub fn source(&self) -> Ipv4Addr {
+        self.packet.ip.source
+    }
+
+    /// The packet as the network sees it between nodes of other addresses; its bytes keep theirs.
+    pub fn between(mut self, source: Ipv4Addr, destination: Ipv4Addr) -> Self {
+        (self.packet.ip.source, self.packet.ip.destination) = (source, destination);
+        self
+    }
+
     /// The packet with a number.
     pub fn numbered(mut self, number: u64) -> Packet {
         if let Some(payload) = payload_mut(&mut self.packet.body) {
@@ -72,9 +81,8 @@ pub fn unreachable_error(node: Ipv4Addr, bytes: &[u8]) -> Option<Packet> {
     let is_later_fragment = u16::from_be_bytes([bytes[6], bytes[7]]) & 0x1fff != 0;
     let is_about_error = bytes[9] == ICMP && !matches!(behind.first(), Some(&(ECHO | ECHO_REPLY)));
     let to = ip.destination;
-    let is_of_many = to.is_multicast() || to.is_broadcast() || to == SUBNET_BROADCAST;
     let is_from_one = !ip.source.is_unspecified() && !ip.source.is_multicast();
-    if is_later_fragment || is_about_error || is_of_many || !is_from_one {
+    if is_later_fragment || is_about_error || is_of_many(to) || !is_from_one {
         return None;
     }
     let quoted = QuotedPacket {

@@ -11,6 +11,7 @@ mod emulated_network;
 mod kernel_packet;
 mod lateness;
 mod link_changes;
+mod observer;
 mod packet_loop;
 mod packet_store;
 mod progress;
@@ -32,17 +33,22 @@ pub use emulated_network::{
 };
 pub use lateness::LatenessHistogram;
 pub use link_changes::link_changes;
+pub use observer::NetworkObserver;
 use packet_loop::{LoopOutcome, PacketLoop};
 use progress::Progress;
 pub use tolerance::Tolerance;
 
-use crate::{Namespace, NodeFiles, RealClock, Tun};
+use crate::{Namespace, NodeFiles, RealClock, Tun, Uplink};
 
 /// Share of packets that may be later than the network's own jitter.
 const LATE_SHARE_MAX: f64 = 0.01;
 /// Prefix of all addresses of a network, and of those of networks behind the ends of a path:
 /// 10.0.0.0/8.
 const PREFIX: u8 = 8;
+
+/// Destinations besides the nodes: multicast, and the broadcast of the link.
+const ROUTES_TO_MANY: [(Ipv4Addr, u8); 2] =
+    [(Ipv4Addr::new(224, 0, 0, 0), 4), (Ipv4Addr::BROADCAST, 32)];
 
 /// The first or the last of an emulation's kernels: for a path, its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +104,7 @@ pub struct Emulation {
     tuns: Vec<Tun>,
     network: EmulatedNetwork,
     tolerance: Tolerance,
+    uplink: Option<Uplink>,
 }
 
 /// The nodes with a kernel, and their namespaces.
@@ -130,7 +137,21 @@ impl Emulation {
     /// No nodes, a node that the network does not have or that is given twice, or any error of the
     /// kernel; see [`check_requirements`](crate::check_requirements) for the requirements.
     pub fn new(scenario: &Scenario, seed: u64, mtu: u16, nodes: &[NodeId]) -> io::Result<Self> {
-        let network = EmulatedNetwork::new(scenario, seed, nodes)?;
+        Self::observed(scenario, seed, mtu, nodes, None)
+    }
+
+    /// Creates the same with an observer of the network.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn observed(
+        scenario: &Scenario,
+        seed: u64,
+        mtu: u16,
+        nodes: &[NodeId],
+        observer: Option<Box<dyn NetworkObserver>>,
+    ) -> io::Result<Self> {
+        let network = EmulatedNetwork::observed(scenario, seed, nodes, observer)?;
         let (mut namespaces, mut tuns) = (Vec::new(), Vec::new());
         for kernel in 0..nodes.len() {
             let (namespace, tun) = attach(network.address(kernel), mtu)?;
@@ -138,7 +159,8 @@ impl Emulation {
             tuns.push(tun);
         }
         let kernels = Kernels { nodes: nodes.to_vec(), namespaces };
-        Ok(Self { kernels, tuns, network, tolerance: Tolerance::new(scenario, mtu) })
+        let tolerance = Tolerance::new(scenario, mtu);
+        Ok(Self { kernels, tuns, network, tolerance, uplink: None })
     }
 
     /// Isolates the programs of each node from the host ([`Namespace::isolate`]); `init` makes the
@@ -156,6 +178,56 @@ impl Emulation {
             namespace.isolate(&mut init(), &files_of(*node))?;
         }
         Ok(())
+    }
+
+    /// Gives a node with a kernel a further address, to which the others have a route.
+    ///
+    /// # Errors
+    /// The node is a router, the address is another's or not of one host, or any error of the kernel.
+    pub fn add_address(&mut self, node: NodeId, address: Ipv4Addr) -> io::Result<()> {
+        let own = self.kernels.index(node).ok_or_else(|| no_kernel(node))?;
+        self.network.add_address(node, address)?;
+        for (kernel, (namespace, tun)) in self.kernels.namespaces.iter().zip(&self.tuns).enumerate()
+        {
+            namespace.run(|| {
+                if kernel == own {
+                    tun.add_address(address)
+                } else {
+                    tun.add_route(Some((address, 32)))
+                }
+            })??;
+        }
+        Ok(())
+    }
+
+    /// Connects a node with an interface of the host ([`Uplink::open`]); the others have a default route to
+    /// it through the network. `further` are addresses outside that are to be reached though they look
+    /// like addresses of nodes.
+    ///
+    /// # Errors
+    /// The node is a router, or any error of the kernel.
+    pub fn add_uplink(
+        &mut self,
+        node: NodeId,
+        interface: &str,
+        further: &[Ipv4Addr],
+    ) -> io::Result<()> {
+        let own = self.kernels.index(node).ok_or_else(|| no_kernel(node))?;
+        for (kernel, (namespace, tun)) in self.kernels.namespaces.iter().zip(&self.tuns).enumerate()
+        {
+            if kernel == own {
+                self.uplink = Some(Uplink::open(namespace, interface, further)?);
+            } else {
+                namespace.run(|| tun.add_route(None))??;
+            }
+        }
+        self.network.set_uplink(node);
+        Ok(())
+    }
+
+    /// Returns the uplink, if there is one.
+    pub fn uplink(&self) -> Option<&Uplink> {
+        self.uplink.as_ref()
     }
 
     /// Returns the namespace of a node; `None` if the node is a router.
@@ -211,8 +283,14 @@ impl Emulation {
             clock,
             progress,
             tolerance: self.tolerance,
+            _uplink: self.uplink,
         })
     }
+}
+
+fn no_kernel(node: NodeId) -> io::Error {
+    let what = format!("node {node} is a router: no program runs there");
+    io::Error::new(io::ErrorKind::InvalidInput, what)
 }
 
 /// Creates a namespace with a device of this address.
@@ -224,7 +302,13 @@ fn attach(address: Ipv4Addr, mtu: u16) -> io::Result<(Namespace, Tun)> {
         namespace.set_sysctl(&format!("net/ipv4/conf/{which}/accept_local"), "1")?;
         namespace.set_sysctl(&format!("net/ipv4/conf/{which}/rp_filter"), "0")?;
     }
-    let tun = namespace.run(|| Tun::open(address, PREFIX, mtu))??;
+    let tun = namespace.run(|| -> io::Result<Tun> {
+        let tun = Tun::open(address, PREFIX, mtu)?;
+        for (group, prefix) in ROUTES_TO_MANY {
+            tun.add_route(Some((group, prefix)))?;
+        }
+        Ok(tun)
+    })??;
     Ok((namespace, tun))
 }
 
@@ -238,6 +322,7 @@ pub struct RunningEmulation {
     clock: RealClock,
     progress: Arc<Progress>,
     tolerance: Tolerance,
+    _uplink: Option<Uplink>,
 }
 
 impl RunningEmulation {

@@ -26,6 +26,7 @@ tests![
     a_deleted_interface_ends_the_emulation_with_a_report,
     an_address_of_nobody_is_reported_at_once,
     packets_to_a_router_are_counted_at_their_sender,
+    multicast_and_broadcast_reach_neighbours_only,
 ];
 
 const PORT: u16 = 7000;
@@ -401,4 +402,46 @@ fn packets_to_a_router_are_counted_at_their_sender() {
     let sent = report.counts.by_kernel[0];
     assert_eq!((sent.entered, sent.delivered, sent.to_routers), (3, 0, 3), "{report:?}");
     assert!(sent.first_entered.is_some());
+}
+
+/// Sends a datagram to each of these addresses from a node of four, and returns what the others receive.
+pub fn heard_by_others(running: &RunningEmulation, from: usize, to: &[Ipv4Addr]) -> Vec<Vec<u8>> {
+    let group = Ipv4Addr::new(224, 0, 0, 251);
+    let socket = |node: usize| {
+        let bind = || {
+            let socket = UdpSocket::bind(("0.0.0.0", PORT)).unwrap();
+            let own = Ipv4Addr::new(10, 0, 0, node as u8 + 1);
+            socket.join_multicast_v4(&group, &own).unwrap();
+            socket.set_broadcast(true).unwrap();
+            socket.set_multicast_loop_v4(false).unwrap();
+            socket.set_read_timeout(Some(std::time::Duration::from_millis(300))).unwrap();
+            socket
+        };
+        running.namespace(driftway_base::NodeId::from(node)).unwrap().run(bind).unwrap()
+    };
+    let sockets: Vec<_> = (0..4).map(socket).collect();
+    for (number, address) in to.iter().enumerate() {
+        sockets[from].send_to(&[number as u8], (*address, PORT)).unwrap();
+    }
+    let receive = |(node, socket): (usize, &UdpSocket)| {
+        let (mut buffer, mut numbers) = ([0; 10], Vec::new());
+        while node != from && socket.recv(&mut buffer).is_ok() {
+            numbers.push(buffer[0]);
+        }
+        numbers
+    };
+    sockets.iter().enumerate().map(receive).collect()
+}
+
+pub const TO_MANY: [Ipv4Addr; 3] =
+    [Ipv4Addr::new(224, 0, 0, 251), Ipv4Addr::BROADCAST, Ipv4Addr::new(10, 255, 255, 255)];
+
+fn multicast_and_broadcast_reach_neighbours_only() {
+    let scenario = scenario(3, "rate = \"10 Mbit/s\"\ndelay = \"1 ms\"", "");
+    let nodes: Vec<_> = (0..4).map(driftway_base::NodeId::new).collect();
+    let running = Emulation::new(&scenario, 1, 1500, &nodes).unwrap().start().unwrap();
+    let heard = heard_by_others(&running, 1, &TO_MANY);
+    assert_eq!(heard, [vec![0, 1, 2], vec![], vec![0, 1, 2], vec![]]);
+    let report = running.stop().unwrap();
+    assert_eq!(report.counts.icmp_from_routers, 0, "{report:?}");
 }
