@@ -195,7 +195,7 @@ pub struct ProgramArg {
     pub start: Start,
 }
 
-/// When a program starts, and when it is ready.
+/// Start and readiness of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
     /// Time of the scenario.

@@ -155,7 +155,7 @@ fn check_supported(path: &Path, scenario: &Scenario) -> Result<(), Failure> {
     ))
 }
 
-/// What `--pcap` needs.
+/// Help about `--pcap`.
 const HELP: &str = "--pcap needs the name of a writable file, as in --pcap run.pcapng";
 
 /// Opens the directory of the capture for writing; returns it with the file's name.

@@ -39,7 +39,7 @@ const RUN_DEPTH: u32 = 2;
 /// Interval between checks for remaining processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What a node has in place of the host's.
+/// Files and the name that a node has in place of the host's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeFiles {
     /// Name of the host.

@@ -16,7 +16,9 @@
 //! | IPv6, and systems other than Linux | not supported |
 //! | the wait of a packet before it is read from a device | not measured; an overflow of a device's queue is reported |
 //! | exact times | a packet leaves late if the thread is delayed; the lateness is measured ([`LatenessHistogram`]) |
-//! | errors about fragments and unknown protocols | routers of an emulated network send none |
+//! | multicast beyond neighbours, Ethernet | not forwarded; devices are TUN |
+//! | routers before an [`Uplink`] in a traceroute beyond it | their errors quote other addresses |
+//! | errors about fragments and unknown protocols | routers of an emulated network send none, but for unknown addresses |
 //! | several connections over one [`ImpairedTun`] | a [`ConnectionDriver`] has one |
 //!
 //! The crate `shim` lists the limits of the shim.

@@ -14,7 +14,7 @@ pub struct CtlArgs {
     /// Process of the emulation, if several are running
     #[arg(long, value_name = "PID")]
     pub emulation: Option<u32>,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: CtlCommand,
 }
@@ -50,14 +50,14 @@ pub enum CtlCommand {
     },
     /// Take a link or the radios of a node down
     Down {
-        /// What
+        /// Kind
         what: Toggled,
         /// Number of the link from 1, or the node
         which: String,
     },
     /// Bring a link or radios up again
     Up {
-        /// What
+        /// Kind
         what: Toggled,
         /// Number of the link from 1, or the node
         which: String,

@@ -1,4 +1,4 @@
-//! What `driftway ctl` and a running emulation say to each other: a line of JSON each way.
+//! Messages between `driftway ctl` and a running emulation: a line of JSON each way.
 //!
 //! The emulation listens at a socket with an abstract name (unix(7)), of which nothing is left when its
 //! process has ended, however it ends.
@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// What the names of all sockets begin with; the number of the process follows.
+/// Beginning of the names of all sockets; the number of the process follows.
 const NAME: &str = "driftway/emulate/";
 /// Longest time for a message.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -55,7 +55,7 @@ pub enum Request {
     },
 }
 
-/// What goes down and up.
+/// Things that go down and up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Toggled {
@@ -120,11 +120,11 @@ pub struct NodeState {
     pub name: String,
     /// Address.
     pub address: Ipv4Addr,
-    /// Whether it has a kernel.
+    /// True if it has a kernel.
     pub has_kernel: bool,
     /// Position (m); `null` without a radio.
     pub position_m: Option<(f64, f64)>,
-    /// Whether its radio is on; `null` without a radio.
+    /// True if its radio is on; `null` without a radio.
     pub radio_is_on: Option<bool>,
     /// Packets in its queues.
     pub queued: usize,
@@ -150,7 +150,7 @@ pub struct LinkState {
     pub link: usize,
     /// Names of the nodes at its ends.
     pub between: [String; 2],
-    /// Whether it is up.
+    /// True if it is up.
     pub is_up: bool,
     /// Packets in the queues of its ends.
     pub queued: [usize; 2],
@@ -161,11 +161,11 @@ pub struct LinkState {
 pub struct Changed {
     /// Time of the scenario (s).
     pub time_s: f64,
-    /// What was changed: the arguments of `driftway ctl`.
+    /// The change, as the arguments of `driftway ctl`.
     pub change: String,
 }
 
-/// How to enter a node.
+/// Entry to a node.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NodeEntry {
     /// Its first process; `null`: its programs share the host's files and processes.

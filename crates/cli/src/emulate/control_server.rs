@@ -39,7 +39,7 @@ pub struct Controlled {
     pub scenario: Scenario,
     /// Names and addresses of the nodes.
     pub names: Names,
-    /// How to enter each node that has a kernel.
+    /// Entries to the nodes with kernels.
     pub entries: BTreeMap<NodeId, NodeEntry>,
     /// Changes so far.
     pub changes: Vec<Changed>,
@@ -226,7 +226,7 @@ impl Controlled {
     }
 }
 
-/// Why a change is not possible.
+/// Description of the reason for which a change is not possible.
 const fn describe(why: ImpossibleChange) -> &'static str {
     match why {
         ImpossibleChange::NoLink => "there is no such link",

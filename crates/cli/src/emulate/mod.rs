@@ -159,7 +159,7 @@ fn run_programs(
     Ok(EmulationDocument::new(args, scenario, plan, &names.addresses, ends, &report))
 }
 
-/// How to enter the nodes with kernels.
+/// Entries to the nodes with kernels.
 fn entries(plan: &Plan, names: &Names, running: &RunningEmulation) -> BTreeMap<NodeId, NodeEntry> {
     let nodes = plan.nodes.iter().zip(running.namespaces());
     let entry = |(node, namespace): (&NodeId, &Namespace)| {

@@ -26,7 +26,7 @@ pub struct Recording {
     log: Option<(String, WriterThread)>,
 }
 
-/// What the network's thread uses.
+/// The part that the network's thread uses.
 struct Shared {
     recorder: Mutex<Option<NetworkRecorder>>,
     backlog: Arc<Backlog>,

@@ -55,7 +55,7 @@ pub struct End {
     pub failed: Option<usize>,
 }
 
-/// What became of a program.
+/// The outcome of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgramEnd {
     /// Time at which it was started.

@@ -16,7 +16,7 @@ const LONGEST_WAIT: Duration = Duration::from_millis(500);
 /// Bytes that may wait for the disk.
 const BACKLOG_MAX: usize = 64 << 20;
 
-/// What waits for the disk, of several files together.
+/// Bytes that wait for the disk, of several files together.
 #[derive(Debug, Default)]
 pub struct Backlog {
     bytes: AtomicUsize,

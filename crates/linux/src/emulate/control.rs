@@ -48,7 +48,7 @@ pub struct NetworkStatus {
 pub struct NodeStatus {
     /// Position (m); `None` without a radio.
     pub position: Option<(f64, f64)>,
-    /// Whether it has a radio that is on; `None` without a radio.
+    /// True if it has a radio that is on; `None` without a radio.
     pub is_radio_on: Option<bool>,
     /// Packets in its queues.
     pub queue_length: usize,
@@ -63,7 +63,7 @@ pub struct LinkStatus {
     pub link: LinkId,
     /// Nodes at its ends.
     pub ends: [NodeId; 2],
-    /// Whether it is up.
+    /// True if it is up.
     pub is_up: bool,
     /// Packets in the queues of the two ends.
     pub queue_lengths: [usize; 2],

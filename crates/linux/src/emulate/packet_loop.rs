@@ -143,7 +143,7 @@ impl PacketLoop {
         })
     }
 
-    /// Does what another thread requests. If it does not wait for the answer, nobody needs it.
+    /// Answers another thread's request. If that does not wait for the answer, nobody needs it.
     fn answer(&mut self, request: ControlRequest) {
         let at = self.clock.now();
         match request {
@@ -208,7 +208,7 @@ fn is_deleted(error: &io::Error) -> bool {
     error.raw_os_error().map(Errno::from_raw) == Some(Errno::EBADFD)
 }
 
-/// What a wait has ended with, besides packets and the timeout.
+/// Outcome of a wait, besides packets and the timeout.
 struct Wait {
     ends: bool,
     is_requested: bool,

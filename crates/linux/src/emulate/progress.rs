@@ -1,4 +1,4 @@
-//! What can be seen of a running network from other threads.
+//! The progress of a running network, for other threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

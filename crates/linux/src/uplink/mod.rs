@@ -65,7 +65,7 @@ impl Uplink {
         })??;
         namespace.set_sysctl("net/ipv4/ip_forward", "1")?;
         for which in ["all", "default"] {
-            // Packets of other nodes that turn around here are not to be told of a better way.
+            // Packets of other nodes that turn around here are to get no redirect.
             namespace.set_sysctl(&format!("net/ipv4/conf/{which}/send_redirects"), "0")?;
         }
         fs::write(forwarding_of(&outside), "1").map_err(|e| named(&outside, e))?;

@@ -37,14 +37,14 @@ pub enum LiveChange {
     Link {
         /// The link.
         link: LinkId,
-        /// Whether it is up from now on.
+        /// True if it is up from now on.
         is_up: bool,
     },
     /// Switches the radios of a node off, which its host notices, or on again.
     Radio {
         /// The node.
         node: NodeId,
-        /// Whether they are on from now on.
+        /// True if they are on from now on.
         is_up: bool,
     },
     /// Moves a node with radios to a position, where it stays.
@@ -73,7 +73,7 @@ pub enum ImpossibleChange {
     Position,
 }
 
-/// What changes of the driver keep down.
+/// Links and radios that changes of the driver keep down.
 #[derive(Default)]
 pub(super) struct DownByDriver {
     links: BTreeSet<LinkId>,
