@@ -345,6 +345,17 @@ mod test {
     use super::*;
 
     #[test]
+    fn routers_that_report_nothing_are_noted() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/adhoc-aodv.toml");
+        let notes_with = |feedback: &str| {
+            let set = ("network.feedback".to_owned(), feedback.to_owned());
+            notes(&Scenario::load(Path::new(file), &[set]).unwrap())
+        };
+        assert_eq!(notes_with("icmp-unreachable"), [""; 0]);
+        assert!(notes_with("none")[0].contains("traceroute"));
+    }
+
+    #[test]
     fn the_document_is_documented() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/lossy-path.toml");
         let direction = || Direction {

@@ -515,19 +515,31 @@ fn nodes_are_apart_unless_they_share() {
     assert_eq!(out, expected);
 }
 
-/// Also processes that have left their session, and mounts that a program has made.
+/// Also processes that have left their session or were started by hand, and mounts that a program has made.
 fn nothing_of_a_node_is_left_after_sigkill() {
     let place = TestDir::new();
     let far = "mount -t tmpfs x /mnt; setsid sh -c \"trap '' TERM; sleep 1000; sleep 1000\" & \
                sleep 1000";
     let mut child = place
-        .command(&["emulate", "s.toml", "--far", far, "--", "sleep", "1002"])
+        .command(&[
+            "emulate", "s.toml", "--pcap", "p", "--out", "o", "--events", "--far", far, "--",
+        ])
+        .args(["sleep", "1002"])
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
+    let pid = child.id().to_string();
     let runs = |word| place.processes().iter().any(|line| line.split('\0').nth(1) == Some(word));
     for _ in 0..1000 {
         if runs("1002") {
+            break;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    let exec = ["ctl", "--emulation", &pid, "exec", "0", "--", "sleep", "1003"];
+    let by_hand = place.command(&exec).stderr(Stdio::null()).spawn().unwrap();
+    for _ in 0..1000 {
+        if runs("1003") {
             break;
         }
         sleep(Duration::from_millis(10));
@@ -536,6 +548,10 @@ fn nothing_of_a_node_is_left_after_sigkill() {
     assert_eq!(namespaces.len(), 2);
     child.kill().unwrap();
     child.wait().unwrap();
+    let ended = wait_for_exit(by_hand).code();
+    assert!(matches!(ended, Some(137 | 143)), "{ended:?}");
+    let unix = fs::read_to_string("/proc/net/unix").unwrap();
+    assert!(!unix.contains(&format!("driftway/emulate/{pid}\n")), "{unix}");
     for _ in 0..1000 {
         if place.processes().is_empty() && processes_in(&namespaces) == 0 {
             let mounts = fs::read_to_string("/proc/mounts").unwrap();
@@ -748,26 +764,31 @@ fn an_uplink_leads_out_and_leaves_nothing() {
         "link", "add", &outside, "type", "veth", "peer", "name", &inside, "netns", &namespace
     ]));
     for arguments in [
-        &["addr", "add", "192.0.2.1/24", "dev", &outside][..],
+        &["addr", "add", "198.51.100.1/24", "dev", &outside][..],
         &["link", "set", &outside, "up"],
-        &["-n", &namespace, "addr", "add", "192.0.2.2/24", "dev", &inside],
+        &["-n", &namespace, "addr", "add", "198.51.100.2/24", "dev", &inside],
         &["-n", &namespace, "link", "set", &inside, "up"],
         &["-n", &namespace, "link", "set", "lo", "up"],
     ] {
         assert!(ip(arguments), "{arguments:?}");
     }
-    let server = format!("DRIFTWAY_LOCAL=192.0.2.2 exec {}", command_line("serve"));
+    let server = format!("DRIFTWAY_LOCAL=198.51.100.2 exec {}", command_line("serve"));
     let mut server = Command::new("ip")
         .args(["netns", "exec", &namespace, "sh", "-c", &server])
         .spawn()
         .unwrap();
-    sleep(Duration::from_millis(300));
+    for _ in 0..500 {
+        if std::net::TcpStream::connect(("198.51.100.2", 8000)).is_ok() {
+            break;
+        }
+        sleep(Duration::from_millis(10));
+    }
     let forwarding = format!("/proc/sys/net/ipv4/conf/{outside}/forwarding");
     let before = fs::read_to_string(&forwarding).unwrap();
     let uplink = format!("n1={outside}");
     let uplink = uplink.trim_start_matches('n');
     // From node 0 through node 1, which has no program of its own.
-    let fetch = format!("DRIFTWAY_REMOTE=192.0.2.2 {}", command_line("fetch"));
+    let fetch = format!("DRIFTWAY_REMOTE=198.51.100.2 {}", command_line("fetch"));
     let first = place.emulate(&["--uplink", uplink, "--", "sh", "-c", &fetch]);
     let after = fs::read_to_string(&forwarding).unwrap();
     // And with SIGKILL.

@@ -10,6 +10,8 @@ use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_linux::{Emulation, EmulationReport, PathEnd, RealClock, RunningEmulation, end_nodes};
 use driftway_scenario::Scenario;
 use driftway_wire::{Body, IcmpMessage, Packet, UnreachableCode};
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::Ipv4RecvErr;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::peer::{Options, Outcome, Peer, Step};
@@ -379,6 +381,8 @@ fn a_deleted_interface_ends_the_emulation_with_a_report() {
 fn an_address_of_nobody_is_reported_at_once() {
     let (running, [near, _]) = start(1, "rate = \"10 Mbit/s\"\ndelay = \"1 ms\"", "");
     let here = udp(&running, PathEnd::Near, near);
+    // As a resolver: without it Linux reports only that a port is closed.
+    setsockopt(&here, Ipv4RecvErr, &true).unwrap();
     here.connect("10.255.255.53:53").unwrap();
     here.send(&[1; 4]).unwrap();
     let clock = RealClock::start();
