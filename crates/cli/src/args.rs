@@ -10,6 +10,7 @@ use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use driftway_experiment::vary::Vary;
 use driftway_scenario::{Size, Time};
 
+use crate::assignment::assignment;
 use crate::ctl::args::CtlArgs;
 use crate::help::help;
 use crate::shim::args::ShimArgs;
@@ -508,16 +509,6 @@ fn at_least_one(text: &str) -> Result<NonZeroU64, String> {
     text.parse().map_err(|_| "expected a whole number, at least 1".to_owned())
 }
 
-/// Reads `KEY=VALUE`.
-pub fn assignment(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => {
-            Ok((key.trim().to_owned(), value.trim().to_owned()))
-        }
-        _ => Err("expected KEY=VALUE, as in network.hops=4".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod test {
     use super::*;
@@ -546,12 +537,5 @@ mod test {
             let words = format!("driftway emulate s.toml {wrong}");
             assert!(Cli::try_parse_from(words.split_whitespace()).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn a_value_may_contain_an_equals_sign() {
-        assert_eq!(assignment(" a.b = c=d").unwrap(), ("a.b".into(), "c=d".into()));
-        assert!(assignment("a.b").is_err());
-        assert!(assignment("=3").is_err());
     }
 }

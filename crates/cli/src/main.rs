@@ -4,10 +4,12 @@
 
 mod aggregate;
 mod args;
+mod assignment;
 mod bench;
 mod check;
 mod ctl;
 mod emulate;
+mod exit_status;
 mod failure;
 mod files;
 mod flow_names;

@@ -50,7 +50,7 @@ pub use frame_body::FrameBody;
 pub use interface::{Interface, LinkEnd};
 pub use network::{
     CROSS_TRAFFIC_STREAM, DISCARD_PORT, ImpossibleChange, LiveChange, Network, NodeEnergy,
-    OPAQUE_STREAM, TimerId, is_of_many,
+    OPAQUE_STREAM, TimerId,
 };
 pub use output::Output;
 pub use wakeups::{Timer, WakeUp, WakeUps};

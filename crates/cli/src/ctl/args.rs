@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use driftway_scenario::Distance;
 
 use super::protocol::Toggled;
-use crate::args::assignment;
+use crate::assignment::assignment;
 
 /// `driftway ctl`
 #[derive(Debug, Args)]

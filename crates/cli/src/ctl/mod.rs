@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use driftway_linux::Namespace;
 use signal_hook::consts::{SIGINT, SIGQUIT};
 
-use crate::emulate::programs::exit_status;
+use crate::exit_status::exit_status;
 use crate::failure::{Failure, failed};
 use crate::output::json;
 use args::{CtlArgs, CtlCommand};

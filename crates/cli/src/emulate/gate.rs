@@ -15,7 +15,6 @@ use nix::unistd::Pid;
 
 use super::plan::Plan;
 use super::programs::{Names, Program};
-use super::session::place;
 use crate::failure::{Failure, failed};
 
 /// Line of a shell that waits for SIGCONT, and then runs another line.
@@ -42,7 +41,7 @@ impl Gate {
             }
             let shell = Program::background_of(
                 waiting_shell(&program.line),
-                &place(plan, names, program.node),
+                &plan.place(names, program.node),
             );
             let namespace = emulation.namespace(program.node).ok_or_else(|| {
                 Failure::Failed("a bug in driftway: a node has no namespace".into())

@@ -5,7 +5,7 @@ pub mod document;
 mod gate;
 mod node_files;
 mod plan;
-pub mod programs;
+mod programs;
 mod readiness;
 mod recording;
 mod session;
@@ -13,7 +13,6 @@ mod signals;
 mod stream_writer;
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::os::fd::{AsFd, AsRawFd};
 use std::process::ExitCode;
@@ -37,7 +36,7 @@ use control_server::{ControlServer, Controlled};
 use document::{EmulationDocument, Ends};
 use gate::Gate;
 use node_files::{host_resolvers, node_files};
-use plan::{BackgroundProgram, Plan};
+use plan::{Plan, line_not_run, not_run};
 use programs::{Names, environment};
 use recording::Recording;
 use session::Session;
@@ -167,27 +166,11 @@ fn entries(plan: &Plan, names: &Names, running: &RunningEmulation) -> BTreeMap<N
         let entry = NodeEntry {
             init: namespace.init(),
             network: format!("/proc/{}/fd/{descriptor}", std::process::id()),
-            environment: environment(&session::place(plan, names, *node)),
+            environment: environment(&plan.place(names, *node)),
         };
         (*node, entry)
     };
     nodes.map(entry).collect()
-}
-
-/// Message about a program that the shell could not run, if that is its status.
-fn not_run(program: &BackgroundProgram, status: Option<u8>) -> Option<String> {
-    line_not_run(&program.option(), &program.line, status?)
-}
-
-/// The same about the line of an option. The statuses are those of POSIX, of any shell.
-fn line_not_run(option: &str, line: &OsStr, status: u8) -> Option<String> {
-    let why = match status {
-        126 => "the shell cannot execute a program of this line",
-        127 => "the shell does not find a program of this line",
-        _ => return None,
-    };
-    let line = line.to_string_lossy();
-    Some(format!("{option} '{line}': {why} (status {status}): give its path, or one in PATH"))
 }
 
 /// Runs the guardian: it cleans up after an emulation, however that ends.

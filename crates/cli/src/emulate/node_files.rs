@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use driftway_base::NodeId;
 use driftway_linux::NodeFiles;
 
-use super::programs::Names;
+use super::programs::{Names, numbered};
 
 /// The longest name of a host (bytes; sethostname(2)).
 const HOST_NAME_MAX: usize = 64;
@@ -44,11 +44,6 @@ fn resolv_conf(resolvers: &[Ipv4Addr]) -> String {
 /// Queries fail at once: nothing answers at the default, port 53 of the node itself.
 const RESOLV_CONF: &str = "# This network has no resolver; the nodes' names are in /etc/hosts.\n\
                            options timeout:1 attempts:1\n";
-
-/// Name of a node by its number, which is no number by itself for a resolver.
-pub fn numbered(node: usize) -> String {
-    format!("n{node}")
-}
 
 /// Content of `/etc/hosts`: each node by its name, and by its number unless another node has that for a
 /// name.

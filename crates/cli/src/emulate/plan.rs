@@ -9,7 +9,7 @@ use driftway_base::NodeId;
 use driftway_linux::{end_nodes, node_count, not_emulated};
 use driftway_scenario::{Network, Scenario, nearest};
 
-use super::programs::shell;
+use super::programs::{Names, Place, shell};
 use crate::args::{EmulateArgs, Start};
 use crate::failure::Failure;
 
@@ -179,6 +179,11 @@ impl Plan {
         Ok(Self { ends, nodes, main, background, uplink, addresses })
     }
 
+    /// Returns the place of a program at a node.
+    pub fn place<'a>(&self, names: &'a Names, node: NodeId) -> Place<'a> {
+        Place { node, remote: self.remote_of(node), names }
+    }
+
     /// Returns the other end, if a node is an end.
     pub fn remote_of(&self, node: NodeId) -> Option<NodeId> {
         let [near, far] = self.ends;
@@ -197,6 +202,22 @@ fn no_interface(name: &str) -> Failure {
     names.sort();
     let names = if names.is_empty() { "none but lo".to_owned() } else { names.join(", ") };
     Failure::Input(format!("--uplink {name}: the host has no such interface; it has {names}"))
+}
+
+/// Message about a program that the shell could not run, if that is its status.
+pub fn not_run(program: &BackgroundProgram, status: Option<u8>) -> Option<String> {
+    line_not_run(&program.option(), &program.line, status?)
+}
+
+/// The same about the line of an option. The statuses are those of POSIX, of any shell.
+pub fn line_not_run(option: &str, line: &OsStr, status: u8) -> Option<String> {
+    let why = match status {
+        126 => "the shell cannot execute a program of this line",
+        127 => "the shell does not find a program of this line",
+        _ => return None,
+    };
+    let line = line.to_string_lossy();
+    Some(format!("{option} '{line}': {why} (status {status}): give its path, or one in PATH"))
 }
 
 /// Reads the node of an option: its name in a mixed network, its number, or the name of an end.

@@ -3,8 +3,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::net::Ipv4Addr;
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -13,7 +12,6 @@ use driftway_linux::{Namespace, RunningEmulation};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::node_files::numbered;
 use crate::failure::{Failure, failed};
 
 /// Time for a process to exit after SIGTERM.
@@ -37,6 +35,11 @@ impl Names {
         let name = self.names.get(node.index()).filter(|name| name.parse::<u32>().is_err());
         name.cloned().unwrap_or_else(|| numbered(node.index()))
     }
+}
+
+/// Name of a node by its number, which is no number by itself for a resolver.
+pub fn numbered(node: usize) -> String {
+    format!("n{node}")
 }
 
 /// The node of a program, for its environment.
@@ -131,10 +134,4 @@ pub fn terminate_all(running: &RunningEmulation, first: NodeId) -> Result<(), Fa
             .map(|ended| ended.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect()
     })
-}
-
-/// Exit status as a shell reports it: 128 plus the signal's number if a signal ended it.
-pub fn exit_status(status: ExitStatus) -> u8 {
-    let number = status.code().or_else(|| Some(128 + status.signal()?));
-    number.and_then(|number| u8::try_from(number).ok()).unwrap_or(1)
 }

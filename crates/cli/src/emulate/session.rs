@@ -9,12 +9,12 @@ use indicatif::ProgressBar;
 use nix::sys::signal::Signal;
 
 use super::gate::Gate;
-use super::not_run;
-use super::plan::{BackgroundProgram, Plan};
-use super::programs::{Names, Place, Program, exit_status, forward_signal, terminate_all};
+use super::plan::{BackgroundProgram, Plan, not_run};
+use super::programs::{Names, Program, forward_signal, terminate_all};
 use super::readiness::ReadyCheck;
 use super::signals::{Signals, WakeReason};
 use crate::args::EmulateArgs;
+use crate::exit_status::exit_status;
 use crate::failure::{Failure, failed};
 
 /// Time within which the failure of a program ends the emulation.
@@ -100,11 +100,10 @@ impl<'a> Session<'a> {
                 return Ok(end);
             }
             let now = self.running.now();
-            match signalled {
-                Some((signal, at)) if self.main.is_none() || now.since(at) >= SIGNAL_GRACE => {
-                    return Ok(End { status: 128 + signal as u8, failed: None });
-                }
-                _ => {}
+            if let Some((signal, at)) = signalled
+                && (self.main.is_none() || now.since(at) >= SIGNAL_GRACE)
+            {
+                return Ok(End { status: 128 + signal as u8, failed: None });
             }
             let tick = if is_starting { STARTING_TICK } else { RUNNING_TICK };
             match signals.wait(tick).map_err(|e| failed("wait", &e))? {
@@ -130,7 +129,7 @@ impl<'a> Session<'a> {
         let mut is_starting = false;
         for background in &mut self.background {
             let program = background.program;
-            let place = place(self.plan, self.names, program.node);
+            let place = self.plan.place(self.names, program.node);
             if background.started.is_none() && is_due(program.start.after, running.now()) {
                 let namespace = namespace_of(running.namespace(program.node))?;
                 let child = Program::background(&program.line, &place).start(namespace);
@@ -171,7 +170,7 @@ impl<'a> Session<'a> {
 
     fn start_main(&mut self) -> Result<(), Failure> {
         let main = &self.plan.main;
-        let place = place(self.plan, self.names, main.node);
+        let place = self.plan.place(self.names, main.node);
         let program = Program::main(main.command(), &place, self.args.json);
         let started = program.start(namespace_of(self.running.namespace(main.node))?);
         let child = started
@@ -258,11 +257,6 @@ impl Drop for Session<'_> {
 fn exited(child: &mut Child, running: &RunningEmulation) -> Result<Option<(u8, Instant)>, Failure> {
     let status = child.try_wait().map_err(|e| failed("wait for a program", &e))?;
     Ok(status.map(|status| (exit_status(status), running.now())))
-}
-
-/// The place of a program of a plan.
-pub fn place<'a>(plan: &Plan, names: &'a Names, node: NodeId) -> Place<'a> {
-    Place { node, remote: plan.remote_of(node), names }
 }
 
 /// Returns the namespace of a program, which each of its nodes has.

@@ -6,19 +6,19 @@ use std::io;
 use driftway_base::{DropReason, Instant, Ipv4Addr, NodeId, SignalKind};
 use driftway_endpoint::{Host, ReceiveOutcome};
 use driftway_link::{QueuePosition, Side};
-use driftway_net::addresses::address;
+use driftway_net::addresses::{address, is_of_many};
 use driftway_net::{
     CROSS_TRAFFIC_STREAM, Event, FrameBody, ImpossibleChange, LiveChange, Network, Output,
-    Recording, is_of_many,
+    Recording,
 };
 use driftway_scenario::{Network as Kind, Scenario};
 use driftway_wire::{Packet, Payload};
 use typed_index_collections::{TiVec, ti_vec};
 
-use super::control::{LinkStatus, NodeStatus};
 use super::kernel_packet::{KernelPacket, is_about_opaque, number, rewrite, unreachable_error};
 use super::observer::{NetworkObserver, packet_of};
 use super::packet_store::PacketStore;
+use super::status::{LinkStatus, NodeStatus};
 
 /// A packet that leaves the network at a node with a kernel.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! Kernels' packets as the network sees them, and the changes of the network in their bytes.
 
 use driftway_base::{Ecn, Ipv4Addr};
-use driftway_net::{OPAQUE_STREAM, is_of_many};
+use driftway_net::OPAQUE_STREAM;
+use driftway_net::addresses::is_of_many;
 use driftway_wire::{
     Body, DecodeError, IPV4_HEADER_LEN, IcmpMessage, IpHeader, Packet, Payload, QuotedPacket,
     UdpDatagram, UnreachableCode, edit_header,

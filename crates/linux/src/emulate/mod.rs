@@ -15,6 +15,7 @@ mod observer;
 mod packet_loop;
 mod packet_store;
 mod progress;
+mod status;
 mod tolerance;
 
 use std::io::{self, PipeWriter};
@@ -27,7 +28,7 @@ use driftway_base::{Duration, Instant, Ipv4Addr, NodeId};
 use driftway_scenario::{Network, Scenario};
 
 use carriers::Carriers;
-pub use control::{ChangeOutcome, EmulationControl, LinkStatus, NetworkStatus, NodeStatus};
+pub use control::{ChangeOutcome, EmulationControl, NetworkStatus};
 pub use emulated_network::{
     DepartingPacket, EmulatedNetwork, EmulationCounts, KernelCounts, not_emulated,
 };
@@ -36,6 +37,7 @@ pub use link_changes::link_changes;
 pub use observer::NetworkObserver;
 use packet_loop::{LoopOutcome, PacketLoop};
 use progress::Progress;
+pub use status::{LinkStatus, NodeStatus};
 pub use tolerance::Tolerance;
 
 use crate::{Namespace, NodeFiles, RealClock, Tun, Uplink};

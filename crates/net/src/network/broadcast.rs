@@ -1,10 +1,11 @@
 //! Packets for all neighbours: multicast and broadcast, which no node forwards.
 
-use driftway_base::{Ipv4Addr, NodeId, PacketId};
+use driftway_base::{NodeId, PacketId};
 use driftway_link::QueuePosition;
 use driftway_wire::{Packet, RoutedPacket};
 
 use super::Network;
+use crate::addresses::is_of_many;
 use crate::interface::{Interface, Outcome, Place};
 
 impl Network {
@@ -57,11 +58,3 @@ impl Network {
 fn is_of_neighbours(packet: &RoutedPacket) -> bool {
     !packet.is_control() && is_of_many(packet.packet.ip.destination)
 }
-
-/// Returns true for an address of several hosts: multicast, and the broadcast addresses of the link and of
-/// the network of all nodes, 10.0.0.0/8.
-pub fn is_of_many(address: Ipv4Addr) -> bool {
-    address.is_multicast() || address.is_broadcast() || address == SUBNET_BROADCAST
-}
-
-const SUBNET_BROADCAST: Ipv4Addr = Ipv4Addr::new(10, 255, 255, 255);

@@ -4,11 +4,10 @@ use driftway_base::{AirId, NodeId, PacketId, RadioId, StationId};
 use driftway_radio::MacReport;
 use driftway_route::feedback::Scheme;
 
-use super::broadcast::is_of_many;
 use super::over_air::is_network_message;
 use super::task::Task;
 use super::{Air, Network};
-use crate::addresses::address;
+use crate::addresses::{address, is_of_many};
 use crate::digest::RECEIVED;
 use crate::event::Event;
 use crate::frame_body::FrameBody;
