@@ -2,7 +2,7 @@
 
 use std::process::Child;
 
-use driftway_base::{Duration, Instant, NodeId};
+use driftway_base::{Duration, Instant};
 use driftway_linux::{Namespace, RunningEmulation};
 use driftway_scenario::Time;
 use indicatif::ProgressBar;
