@@ -1,7 +1,8 @@
 //! Linux: TUN devices, network namespaces, the real clock.
 //!
 //! Drivers of protocol code without I/O against real kernels. A [`Namespace`] is an isolated
-//! network that leaves nothing behind, and with [`Namespace::isolate`] a node of its own; a [`Tun`] connects its kernel with driftway's packets;
+//! network that leaves nothing behind, and with [`Namespace::isolate`] a node with files and
+//! processes of its own; a [`Tun`] connects its kernel with driftway's packets;
 //! [`ImpairedTun`] adds an [`Impairment`]; [`KernelTcp`] is the kernel's state of a connection;
 //! [`Emulation`] joins namespaces by a network of the simulator; [`ShimDaemon`] runs the shim
 //! below a kernel's own TCP, [`Watchdog`] kills it if it hangs, [`NamespaceReaper`] ends processes
