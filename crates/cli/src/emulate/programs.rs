@@ -130,8 +130,8 @@ pub fn terminate_all(running: &RunningEmulation, first: NodeId) -> Result<(), Fa
             .iter()
             .map(|namespace| scope.spawn(move || end(namespace)))
             .collect();
-        ends.into_iter()
-            .map(|ended| ended.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
+        ends.into_iter().try_for_each(|ended| {
+            ended.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     })
 }
