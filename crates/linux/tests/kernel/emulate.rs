@@ -341,8 +341,9 @@ fn ip(running: &RunningEmulation, end: PathEnd, arguments: &[&str]) {
 fn device(running: &RunningEmulation, end: PathEnd) -> String {
     let names = running.end(end).run(|| std::fs::read_to_string("/proc/thread-self/net/dev"));
     let names = names.unwrap().unwrap();
-    let names = names.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name.trim());
-    names.filter(|name| *name != "lo").next_back().unwrap().to_owned()
+    let mut names =
+        names.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name.trim());
+    names.rfind(|name| *name != "lo").unwrap().to_owned()
 }
 
 fn an_interface_that_is_down_refuses_packets_until_it_is_up() {
