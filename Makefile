@@ -7,7 +7,7 @@ RELEASE := target/release/driftway
 # What `make test` consists of.
 PHASES := lint unit-build unit my-aid no-std release-build size determinism demo verdicts fuzz-short
 
-.PHONY: help papers test test-all test-times $(PHASES) fault-injection kernel papers-in-full fuzz-long fuzz audit bench bench-radio field field-soak validate reference diagrams man picture need
+.PHONY: help papers test test-all test-times $(PHASES) fault-injection kernel papers-in-full fuzz-long fuzz audit bench bench-programs bench-radio field field-soak validate reference diagrams man picture need
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
@@ -18,6 +18,7 @@ help:
 	@echo "make validate  against ns-2.35, ns-3 and theory, to out/validation/index.html; NS2=1 runs ns beside"
 	@echo "make bench     how fast it is, beside ns-2.35 where that is installed; twenty minutes"
 	@echo "make bench-radio  emulated radios: lateness, and kernels beside the simulator; as root, two minutes"
+	@echo "make bench-programs  nginx, rsync, ssh, redis, mosquitto, postgresql over an emulated path; as root, two minutes"
 	@echo "make field     what the shim gives under Linux's TCP, and what it costs; as root, an hour"
 	@echo "make field-soak  a gigabyte under each fault below the shim, every byte checked; as root"
 	@echo "make audit     licences, bans, sources and advisories of what is depended on; needs network"
@@ -141,6 +142,10 @@ bench: need
 # Emulated radios, as root: whether this machine keeps real time, and kernels beside the simulator. Two minutes.
 bench-radio: need
 	$(CARGO) bench --locked -p driftway-linux --bench radio
+
+# Real programs over an emulated path with and without an outage, as root; those that are installed.
+bench-programs: release-build
+	@DRIFTWAY=$(RELEASE) scripts/bench-programs
 
 # The shim under Linux's own TCP, as root: how its packets come in, what it gives, whether it harms.
 # FIELD_RUNS (5) of each; an hour and a quarter.

@@ -5,10 +5,13 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use driftway_experiment::vary::Vary;
 use driftway_scenario::{Size, Time};
 
+use crate::assignment::assignment;
+use crate::ctl::args::CtlArgs;
 use crate::help::help;
 use crate::shim::args::ShimArgs;
 
@@ -37,9 +40,15 @@ pub enum Command {
     /// Run programs over a scenario's network in real time, with the kernel's own TCP
     #[command(after_help = help!("emulate"))]
     Emulate(EmulateArgs),
+    /// Look into a running emulation, run commands in its nodes, and change it
+    #[command(after_help = help!("ctl"))]
+    Ctl(CtlArgs),
     /// Process that cleans up after an emulation
     #[command(hide = true)]
     Guardian(GuardianArgs),
+    /// First process of a node of an emulation
+    #[command(hide = true)]
+    NodeInit,
     /// Keep this host's TCP connections going through losses and outages, below its own TCP
     #[command(after_help = help!("shim"))]
     Shim(ShimArgs),
@@ -64,7 +73,7 @@ pub enum Command {
 }
 
 /// A scenario, and the keys that are set to other values.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct ScenarioArgs {
     /// The scenario file, paper:NAME/FILE, or paper:NAME#FIGURE/ARM/POINT
     #[arg(value_name = "SCENARIO.toml")]
@@ -136,15 +145,32 @@ pub struct EmulateArgs {
     /// The seed of the network's random streams
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub seed: u64,
-    /// Shell command for the far end; started first, ended last
-    #[arg(long, value_name = "COMMAND LINE")]
-    pub far: Option<OsString>,
-    /// Shell command for a node (number, name, near or far); repeatable
-    #[arg(long, num_args = 2, value_names = ["NODE", "COMMAND LINE"], allow_hyphen_values = true)]
-    pub at: Vec<OsString>,
+    #[command(flatten)]
+    pub programs: ProgramArgs,
+    /// Go on when a program fails within a second of its start
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Programs share the host's files, host name, processes and /sys
+    #[arg(long)]
+    pub share: bool,
+    /// Give NODE a default route over INTERFACE of the host, and all others one to it; with NAT
+    #[arg(long, value_name = "NODE=INTERFACE", value_parser = assignment)]
+    pub uplink: Option<(String, String)>,
+    /// Give NODE a further ADDRESS; repeatable
+    #[arg(long, value_name = "NODE=ADDRESS", value_parser = assignment)]
+    pub address: Vec<(String, String)>,
     /// Write emulation.json and scenario.toml to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Write events-seed-N.csv to DIR: one row per event
+    #[arg(long, requires = "out")]
+    pub events: bool,
+    /// Time between rows of positions in the event log
+    #[arg(long, value_name = "TIME|off", default_value = "1 s", requires = "events")]
+    pub positions: PositionInterval,
+    /// Write frames and packets on wires to FILE, for Wireshark
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -153,9 +179,146 @@ pub struct EmulateArgs {
     pub command: Vec<OsString>,
 }
 
+/// The programs of an emulation, in the order of the command line.
+#[derive(Debug, Default)]
+pub struct ProgramArgs {
+    /// Those of `--far` and `--at`.
+    pub programs: Vec<ProgramArg>,
+    /// The start of COMMAND: what precedes every `--far` and `--at`.
+    pub main: Start,
+}
+
+/// A program of `--far` or `--at`.
+#[derive(Debug)]
+pub struct ProgramArg {
+    /// The node of `--at`; `None`: it is the program of `--far`.
+    pub node: Option<OsString>,
+    /// A line for the shell.
+    pub line: OsString,
+    /// Its start.
+    pub start: Start,
+}
+
+/// Start and readiness of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// Time of the scenario.
+    pub after: Option<Time>,
+    /// Its readiness; `None`: see `--help`.
+    pub ready: Option<Readiness>,
+}
+
+/// Readiness of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    /// A socket has this port.
+    Port(u16),
+    /// This line for the shell succeeds.
+    Line(OsString),
+}
+
+/// The options as clap reads them, without their order.
+#[derive(Args)]
+struct ProgramOptions {
+    /// Shell command for the far end; started first, ended last
+    #[arg(long, value_name = "COMMAND LINE")]
+    far: Option<OsString>,
+    /// Shell command for a node (number, name, near or far); repeatable
+    #[arg(long, num_args = 2, value_names = ["NODE", "COMMAND LINE"], allow_hyphen_values = true)]
+    at: Vec<OsString>,
+    /// Port, or shell command that succeeds, when the --far or --at before is ready
+    #[arg(long, value_name = "LINE|PORT")]
+    ready: Vec<OsString>,
+    /// Start the --far or --at before it (before all of these: COMMAND) at TIME
+    #[arg(long, value_name = "TIME", value_parser = Time::from_str)]
+    after: Vec<Time>,
+}
+
+impl Args for ProgramArgs {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        ProgramOptions::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        ProgramOptions::augment_args_for_update(command)
+    }
+}
+
+impl FromArgMatches for ProgramArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut read = Self::default();
+        read.update_from_arg_matches(matches)?;
+        Ok(read)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        let ProgramOptions { far, at, ready, after } = ProgramOptions::from_arg_matches(matches)?;
+        let places = |id: &str| matches.indices_of(id).into_iter().flatten().collect::<Vec<_>>();
+        let mut programs = Vec::new();
+        for (place, line) in places("far").into_iter().zip(far) {
+            let program = ProgramArg { node: None, line, start: Start::default() };
+            programs.push((place, program));
+        }
+        for (place, pair) in places("at").into_iter().step_by(2).zip(at.chunks(2)) {
+            let [node, line] = pair else { continue };
+            let (node, line) = (Some(node.clone()), line.clone());
+            programs.push((place, ProgramArg { node, line, start: Start::default() }));
+        }
+        programs.sort_by_key(|(place, _)| *place);
+        let mut main = Start::default();
+        for (place, line) in places("ready").into_iter().zip(ready) {
+            let start = start_before(place, &mut programs, &mut main);
+            if start.ready.replace(Readiness::new(line)).is_some() {
+                return Err(twice("--ready"));
+            }
+        }
+        for (place, time) in places("after").into_iter().zip(after) {
+            let start = start_before(place, &mut programs, &mut main);
+            if start.after.replace(time).is_some() {
+                return Err(twice("--after"));
+            }
+        }
+        if main.ready.is_some() {
+            let what = "--ready: it follows the --far or --at whose program has to be ready";
+            return Err(clap::Error::raw(ErrorKind::ArgumentConflict, format!("{what}\n")));
+        }
+        self.main = main;
+        self.programs = programs.into_iter().map(|(_, program)| program).collect();
+        Ok(())
+    }
+}
+
+/// The start of the last program before a place on the command line, or of COMMAND.
+fn start_before<'a>(
+    place: usize,
+    programs: &'a mut [(usize, ProgramArg)],
+    main: &'a mut Start,
+) -> &'a mut Start {
+    let before = programs.iter_mut().rfind(|(program, _)| *program < place);
+    before.map_or(main, |(_, program)| &mut program.start)
+}
+
+fn twice(option: &str) -> clap::Error {
+    let what = format!("{option}: it is given twice for one program\n");
+    clap::Error::raw(ErrorKind::ArgumentConflict, what)
+}
+
+impl Readiness {
+    /// A port from 1, or a line.
+    fn new(text: OsString) -> Self {
+        match text.to_str().and_then(|text| text.parse().ok()) {
+            Some(port) if port > 0 => Self::Port(port),
+            _ => Self::Line(text),
+        }
+    }
+}
+
 /// `driftway guardian`, the process that cleans up after an emulation
 #[derive(Debug, Args)]
 pub struct GuardianArgs {
+    /// Interface whose forwarding is switched off at the end
+    #[arg(long)]
+    pub forwarding: Option<String>,
     /// File descriptors of the namespaces
     #[arg(required = true)]
     pub namespaces: Vec<i32>,
@@ -369,15 +532,6 @@ fn at_least_one(text: &str) -> Result<NonZeroU64, String> {
     text.parse().map_err(|_| "expected a whole number, at least 1".to_owned())
 }
 
-fn assignment(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => {
-            Ok((key.trim().to_owned(), value.trim().to_owned()))
-        }
-        _ => Err("expected KEY=VALUE, as in network.hops=4".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod test {
     use super::*;
@@ -389,9 +543,22 @@ mod test {
     }
 
     #[test]
-    fn a_value_may_contain_an_equals_sign() {
-        assert_eq!(assignment(" a.b = c=d").unwrap(), ("a.b".into(), "c=d".into()));
-        assert!(assignment("a.b").is_err());
-        assert!(assignment("=3").is_err());
+    fn options_belong_to_the_program_before_them() {
+        let line = "driftway emulate s.toml --after 1s --far f --ready 80 --at 1 a --after 2s \
+                    --ready true -- c";
+        let Command::Emulate(args) = Cli::parse_from(line.split_whitespace()).command else {
+            panic!()
+        };
+        let ProgramArgs { programs, main } = args.programs;
+        assert_eq!(main.after, Some("1 s".parse().unwrap()));
+        let [far, at] = &programs[..] else { panic!("{programs:?}") };
+        assert_eq!((&far.node, &far.start.after), (&None, &None));
+        assert_eq!(far.start.ready, Some(Readiness::Port(80)));
+        assert_eq!(at.start.after, Some("2 s".parse().unwrap()));
+        assert_eq!(at.start.ready, Some(Readiness::Line("true".into())));
+        for wrong in ["--ready 80 --far f -- c", "--far f --after 1s --after 1s -- c"] {
+            let words = format!("driftway emulate s.toml {wrong}");
+            assert!(Cli::try_parse_from(words.split_whitespace()).is_err(), "{wrong}");
+        }
     }
 }

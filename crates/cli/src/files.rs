@@ -86,8 +86,16 @@ impl Staging {
     /// # Errors
     /// A file that cannot be created.
     pub fn create(&self, name: &str) -> Result<BufWriter<File>, Failure> {
+        self.create_file(name).map(BufWriter::new)
+    }
+
+    /// Creates a file without a buffer.
+    ///
+    /// # Errors
+    /// A file that cannot be created.
+    pub fn create_file(&self, name: &str) -> Result<File, Failure> {
         let file = File::create(self.staged.path().join(name));
-        file.map(BufWriter::new).map_err(|e| Failure::file("write", &self.dir.join(name), &e))
+        file.map_err(|e| Failure::file("write", &self.dir.join(name), &e))
     }
 
     /// Adds a file made by [`create`](Self::create), if it was `written` without an error.

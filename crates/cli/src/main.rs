@@ -4,9 +4,12 @@
 
 mod aggregate;
 mod args;
+mod assignment;
 mod bench;
 mod check;
+mod ctl;
 mod emulate;
+mod exit_status;
 mod failure;
 mod files;
 mod flow_names;
@@ -45,7 +48,9 @@ fn main() -> ExitCode {
         Command::Emulate(args) => {
             return emulate::emulate(&args).unwrap_or_else(Failure::report);
         }
+        Command::Ctl(args) => return ctl::ctl(&args).unwrap_or_else(Failure::report),
         Command::Guardian(args) => emulate::guard(&args),
+        Command::NodeInit => emulate::node_init(),
         Command::Paper(args) => paper::paper(&args),
         Command::Replay(args) => replay::replay(&args),
         Command::Report(args) => report::report(&args),

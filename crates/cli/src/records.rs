@@ -53,18 +53,7 @@ impl Records {
                     &format!("leave --runs out, and select the run with --seed {}", args.seed),
                 ));
             }
-            if !Capture::supports(scenario) {
-                let table = if matches!(scenario.network, Network::Mixed(_)) {
-                    "network.air"
-                } else {
-                    "network"
-                };
-                return Err(refused(
-                    path,
-                    "this link layer's frames are not those of 802.11",
-                    &format!("give {table}.mac the kind \"dcf\""),
-                ));
-            }
+            check_supported(path, scenario)?;
             open_capture(path)
         });
         Ok(Self { events: args.events, positions: args.positions, pcap: pcap.transpose()? })
@@ -144,9 +133,45 @@ impl RunRecords {
     }
 }
 
+/// Checks that a network can be captured in a file, which is written in place.
+///
+/// # Errors
+/// A network that has neither wires nor frames of 802.11, or what is not a name of a file.
+pub fn check_capture(path: &Path, scenario: &Scenario) -> Result<(), Failure> {
+    check_supported(path, scenario)?;
+    check_file_name(path).map(drop)
+}
+
+fn check_supported(path: &Path, scenario: &Scenario) -> Result<(), Failure> {
+    if Capture::supports(scenario) {
+        return Ok(());
+    }
+    let is_mixed = matches!(scenario.network, Network::Mixed(_));
+    let table = if is_mixed { "network.air" } else { "network" };
+    Err(refused(
+        path,
+        "this link layer's frames are not those of 802.11",
+        &format!("give {table}.mac the kind \"dcf\""),
+    ))
+}
+
+/// Help about `--pcap`.
+const HELP: &str = "--pcap needs the name of a writable file, as in --pcap run.pcapng";
+
 /// Opens the directory of the capture for writing; returns it with the file's name.
 fn open_capture(path: &Path) -> Result<(Staging, String), Failure> {
-    let help = "--pcap needs the name of a writable file, as in --pcap run.pcapng";
+    let (dir, name) = check_file_name(path)?;
+    let staging = OutputDir::open(dir).and_then(|dir| dir.stage());
+    let staging = staging.map_err(|failure| match failure {
+        Failure::Failed(message) => refused(path, &message, HELP),
+        other => other,
+    });
+    Ok((staging?, name.to_owned()))
+}
+
+/// Returns the directory and the name of a file that exists or can be created.
+fn check_file_name(path: &Path) -> Result<(&Path, &str), Failure> {
+    let help = HELP;
     let dir = match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
         Some(parent) => parent,
@@ -163,12 +188,7 @@ fn open_capture(path: &Path) -> Result<(Staging, String), Failure> {
     if !dir.is_dir() {
         return Err(refused(path, &format!("no directory {}", dir.display()), help));
     }
-    let staging = OutputDir::open(dir).and_then(|dir| dir.stage());
-    let staging = staging.map_err(|failure| match failure {
-        Failure::Failed(message) => refused(path, &message, help),
-        other => other,
-    });
-    Ok((staging?, name.to_owned()))
+    Ok((dir, name))
 }
 
 fn refused(path: &Path, what: &str, help: &str) -> Failure {

@@ -1,7 +1,8 @@
 //! Linux: TUN devices, network namespaces, the real clock.
 //!
 //! Drivers of protocol code without I/O against real kernels. A [`Namespace`] is an isolated
-//! network that leaves nothing behind; a [`Tun`] connects its kernel with driftway's packets;
+//! network that leaves nothing behind, and with [`Namespace::isolate`] a node with files and
+//! processes of its own; a [`Tun`] connects its kernel with driftway's packets;
 //! [`ImpairedTun`] adds an [`Impairment`]; [`KernelTcp`] is the kernel's state of a connection;
 //! [`Emulation`] joins namespaces by a network of the simulator; [`ShimDaemon`] runs the shim
 //! below a kernel's own TCP, [`Watchdog`] kills it if it hangs, [`NamespaceReaper`] ends processes
@@ -16,7 +17,9 @@
 //! | IPv6, and systems other than Linux | not supported |
 //! | the wait of a packet before it is read from a device | not measured; an overflow of a device's queue is reported |
 //! | exact times | a packet leaves late if the thread is delayed; the lateness is measured ([`LatenessHistogram`]) |
-//! | errors about fragments and unknown protocols | routers of an emulated network send none |
+//! | multicast beyond neighbours, Ethernet | not forwarded; devices are TUN |
+//! | routers before an [`Uplink`] in a traceroute beyond it | their errors quote other addresses |
+//! | errors about fragments and unknown protocols | routers of an emulated network send none, but for unknown addresses |
 //! | several connections over one [`ImpairedTun`] | a [`ConnectionDriver`] has one |
 //!
 //! The crate `shim` lists the limits of the shim.
@@ -28,6 +31,7 @@ mod connection_driver;
 mod diag;
 mod emulate;
 mod helper_process;
+mod isolation;
 mod namespace;
 mod namespace_reaper;
 mod netlink;
@@ -36,6 +40,7 @@ mod requirements;
 mod ring;
 mod shim_daemon;
 mod tun;
+mod uplink;
 mod warnings;
 mod watchdog;
 
@@ -44,11 +49,17 @@ pub use connection_driver::{
     ConnectionDriver, ImpairedTun, Impairer, Impairment, ImpairmentCounts, UnmatchedPackets,
 };
 pub use diag::{KernelTcp, KernelTimer, kernel_state, kernel_tcp};
+pub use driftway_net::{
+    Event as NetworkEvent, ImpossibleChange, LiveChange, Network as ObservedNetwork,
+};
 pub use emulate::{
-    DepartingPacket, EmulatedNetwork, Emulation, EmulationCounts, EmulationReport, KernelCounts,
-    LatenessHistogram, PathEnd, RunningEmulation, Tolerance, end_nodes, node_count, not_emulated,
+    ChangeOutcome, DepartingPacket, EmulatedNetwork, Emulation, EmulationControl, EmulationCounts,
+    EmulationReport, KernelCounts, LatenessHistogram, LinkStatus, NetworkObserver, NetworkStatus,
+    NodeStatus, PathEnd, RunningEmulation, Tolerance, end_nodes, link_changes, node_count,
+    not_emulated,
 };
 pub use helper_process::{current_executable, detach as detach_helper, spawn as spawn_helper};
+pub use isolation::{NodeFiles, run_node_init};
 pub use namespace::Namespace;
 pub use namespace_reaper::{NamespaceReaper, reap_namespaces};
 pub use realtime::enable_realtime_scheduling;
@@ -60,5 +71,6 @@ pub use shim_daemon::{
     raise_priority,
 };
 pub use tun::Tun;
+pub use uplink::{Uplink, stop_forwarding};
 pub use warnings::startup_warnings;
 pub use watchdog::{Heartbeat, Watchdog, run_watchdog};

@@ -1,4 +1,4 @@
-//! Unnamed network namespaces.
+//! Unnamed network namespaces, with further namespaces of their processes.
 
 use std::fs::{self, File};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -13,6 +13,7 @@ use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::isolation::{Isolation, NodeFiles, NodeInit};
 use crate::{RealClock, netlink};
 
 /// Interval between checks for remaining processes.
@@ -23,9 +24,15 @@ const KILL_ROUNDS_MAX: u32 = 200;
 /// An unnamed network namespace: interfaces, addresses, routes, sockets and settings of its own. It
 /// ends with this value and the last thread in it, in any case, so that a killed test leaves
 /// nothing behind.
+///
+/// Its programs share the host's files, host name and processes, unless it is
+/// [isolated](Self::isolate).
 #[derive(Debug)]
 pub struct Namespace {
     handle: File,
+    isolation: Option<Isolation>,
+    /// Keeps the further namespaces alive; `None` if another process does.
+    init: Option<NodeInit>,
 }
 
 impl Namespace {
@@ -48,7 +55,7 @@ impl Namespace {
             File::open("/proc/thread-self/ns/net")
         })?;
         let handle = made.join().unwrap_or_else(|panic| panic::resume_unwind(panic))?;
-        Ok(Self { handle })
+        Ok(Self { handle, isolation: None, init: None })
     }
 
     /// Opens an existing namespace by a file of it: `/proc/PID/ns/net`, or an open descriptor.
@@ -56,7 +63,36 @@ impl Namespace {
     /// # Errors
     /// The file cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { handle: File::open(path)? })
+        Ok(Self { handle: File::open(path)?, isolation: None, init: None })
+    }
+
+    /// Opens the namespaces of a node by its [first process](Self::init).
+    ///
+    /// # Errors
+    /// The process has ended, or may not be inspected.
+    pub fn open_isolated(init: u32) -> io::Result<Self> {
+        let handle = File::open(format!("/proc/{init}/ns/net"))?;
+        Ok(Self { handle, isolation: Some(Isolation::of_process(init)?), init: None })
+    }
+
+    /// Gives the programs that are [spawned](Self::spawn) from now on mounts, a host name, processes
+    /// and System V IPC of their own: `/proc` and `/sys` of the node, an empty `/run` and `/dev/shm`,
+    /// and these files. `command` runs as the node's first process, and has to call
+    /// [`run_node_init`](crate::run_node_init).
+    ///
+    /// # Errors
+    /// Any error of the kernel.
+    pub fn isolate(&mut self, command: &mut Command, files: &NodeFiles) -> io::Result<()> {
+        let init = self.run(|| NodeInit::start(command, files))??;
+        self.isolation = Some(Isolation::of_process(init.pid())?);
+        self.init = Some(init);
+        Ok(())
+    }
+
+    /// The first process of an isolated node; `None` if it is not isolated, or the process is
+    /// another's.
+    pub fn init(&self) -> Option<u32> {
+        self.init.as_ref().map(NodeInit::pid)
     }
 
     /// Runs `work` in a thread inside; sockets and TUN devices that it opens stay inside when
@@ -90,7 +126,15 @@ impl Namespace {
     /// # Errors
     /// It cannot be started.
     pub fn spawn(&self, command: &mut Command) -> io::Result<Child> {
-        self.run(|| command.spawn())?
+        let Some(isolation) = &self.isolation else { return self.run(|| command.spawn())? };
+        // Entering mounts changes the working directory.
+        if command.get_current_dir().is_none() {
+            command.current_dir(std::env::current_dir()?);
+        }
+        self.run(|| {
+            isolation.enter()?;
+            command.spawn()
+        })?
     }
 
     /// Ends every process inside, regardless of who started it: by SIGTERM, and after `patience` by SIGKILL.
@@ -123,14 +167,16 @@ impl Namespace {
         Err(io::Error::new(io::ErrorKind::TimedOut, "processes in a namespace cannot be ended"))
     }
 
-    /// The processes inside, except zombies and this one.
+    /// The processes inside, except zombies, this one and a node's first process.
     fn processes(&self) -> io::Result<Vec<Pid>> {
         let own = self.handle.metadata()?;
         let mut inside = Vec::new();
         for entry in fs::read_dir("/proc")? {
             let entry = entry?;
             let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
-            let Some(pid) = pid.filter(|pid| *pid != std::process::id() as i32) else { continue };
+            let excepted = [Some(std::process::id()), self.init()];
+            let is_excepted = |pid: i32| excepted.contains(&u32::try_from(pid).ok());
+            let Some(pid) = pid.filter(|pid| !is_excepted(*pid)) else { continue };
             // A process that has ended since, or a zombie, has no network namespace any more.
             let Ok(network) = fs::metadata(entry.path().join("ns/net")) else { continue };
             if (network.dev(), network.ino()) == (own.dev(), own.ino()) {

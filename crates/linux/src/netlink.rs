@@ -2,15 +2,25 @@
 
 use std::fmt::Debug;
 use std::io;
+use std::net::IpAddr;
+use std::os::fd::RawFd;
 use std::thread;
 use std::time::Duration;
 
+use driftway_base::Ipv4Addr;
+
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader, NetlinkMessage, NetlinkPayload,
-    NetlinkSerializable,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader,
+    NetlinkMessage, NetlinkPayload, NetlinkSerializable,
 };
-use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, State};
+use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
+};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
 /// Index of the loopback interface in every namespace.
@@ -60,12 +70,7 @@ where
 
 /// Brings up the loopback interface of the calling thread's namespace.
 pub fn loopback_up() -> io::Result<()> {
-    let mut link = LinkMessage::default();
-    link.header.index = LOOPBACK;
-    link.header.flags = LinkFlags::Up;
-    link.header.change_mask = LinkFlags::Up;
-    request(NETLINK_ROUTE, RouteNetlinkMessage::SetLink(link), NLM_F_ACK)?;
-    Ok(())
+    link_up(LOOPBACK)
 }
 
 /// The carrier of an interface, which can be switched from any namespace.
@@ -150,4 +155,66 @@ fn tx_dropped_on(socket: &Socket, index: u32) -> io::Result<u64> {
         _ => None,
     });
     dropped.ok_or_else(|| io::ErrorKind::Unsupported.into())
+}
+
+/// Brings an interface of the calling thread's namespace up.
+pub fn link_up(index: u32) -> io::Result<()> {
+    let mut link = LinkMessage::default();
+    link.header.index = index;
+    link.header.flags = LinkFlags::Up;
+    link.header.change_mask = LinkFlags::Up;
+    request(NETLINK_ROUTE, RouteNetlinkMessage::SetLink(link), NLM_F_ACK)?;
+    Ok(())
+}
+
+/// Creates a pair of interfaces: one in the calling thread's namespace, and its peer in another.
+pub fn add_veth(name: &str, peer: &str, namespace: RawFd) -> io::Result<()> {
+    let mut other = LinkMessage::default();
+    other.attributes = vec![LinkAttribute::IfName(peer.into()), LinkAttribute::NetNsFd(namespace)];
+    let mut link = LinkMessage::default();
+    link.attributes = vec![
+        LinkAttribute::IfName(name.into()),
+        LinkAttribute::LinkInfo(vec![
+            LinkInfo::Kind(InfoKind::Veth),
+            LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(other))),
+        ]),
+    ];
+    create(RouteNetlinkMessage::NewLink(link))
+}
+
+/// Adds an address to an interface of the calling thread's namespace.
+pub fn add_address(index: u32, address: Ipv4Addr, prefix: u8) -> io::Result<()> {
+    let mut message = AddressMessage::default();
+    message.header.family = AddressFamily::Inet;
+    message.header.prefix_len = prefix;
+    message.header.index = index;
+    let address = IpAddr::V4(address);
+    message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
+    create(RouteNetlinkMessage::NewAddress(message))
+}
+
+/// Adds a route of the calling thread's namespace over an interface: to a network, or the default route.
+pub fn add_route(
+    to: Option<(Ipv4Addr, u8)>,
+    gateway: Option<Ipv4Addr>,
+    index: u32,
+) -> io::Result<()> {
+    let mut message = RouteMessage::default();
+    message.header.address_family = AddressFamily::Inet;
+    message.header.table = RouteHeader::RT_TABLE_MAIN;
+    message.header.protocol = RouteProtocol::Boot;
+    message.header.kind = RouteType::Unicast;
+    message.header.scope = if gateway.is_some() { RouteScope::Universe } else { RouteScope::Link };
+    message.attributes = vec![RouteAttribute::Oif(index)];
+    if let Some((network, prefix)) = to {
+        message.header.destination_prefix_length = prefix;
+        message.attributes.push(RouteAttribute::Destination(RouteAddress::Inet(network)));
+    }
+    message.attributes.extend(gateway.map(|by| RouteAttribute::Gateway(RouteAddress::Inet(by))));
+    create(RouteNetlinkMessage::NewRoute(message))
+}
+
+fn create(message: RouteNetlinkMessage) -> io::Result<()> {
+    request(NETLINK_ROUTE, message, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL)?;
+    Ok(())
 }

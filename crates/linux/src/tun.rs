@@ -47,6 +47,22 @@ impl Tun {
         CarrierSwitch::open(self.device.if_index()?)
     }
 
+    /// Gives the interface a further address. To be called in its namespace.
+    ///
+    /// # Errors
+    /// Any error of the kernel.
+    pub(crate) fn add_address(&self, address: Ipv4Addr) -> io::Result<()> {
+        netlink::add_address(self.device.if_index()?, address, 32)
+    }
+
+    /// Adds a route over the interface: to a network, or the default route. To be called in its namespace.
+    ///
+    /// # Errors
+    /// Any error of the kernel.
+    pub(crate) fn add_route(&self, to: Option<(Ipv4Addr, u8)>) -> io::Result<()> {
+        netlink::add_route(to, None, self.device.if_index()?)
+    }
+
     /// The MTU (bytes).
     pub const fn mtu(&self) -> u16 {
         self.mtu

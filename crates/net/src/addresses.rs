@@ -5,6 +5,7 @@ use driftway_base::{Ipv4Addr, NodeId};
 const FIRST_ADDRESS: u32 = 0x0a00_0001;
 /// Upper bound of the number of nodes: addresses of 10.0.0.0/8 from the first.
 const MAX_NODES: u32 = 0x00ff_fffe;
+const SUBNET_BROADCAST: Ipv4Addr = Ipv4Addr::new(10, 255, 255, 255);
 
 /// Returns the address of a node: 10.0.0.1 for node 0.
 pub fn address(node: NodeId) -> Ipv4Addr {
@@ -40,4 +41,10 @@ pub fn node_at(address: Ipv4Addr, nodes: usize) -> Option<NodeId> {
 pub fn node_of(address: Ipv4Addr) -> Option<NodeId> {
     let node = u32::from(address).checked_sub(FIRST_ADDRESS)?;
     (node < MAX_NODES).then_some(NodeId::new(node))
+}
+
+/// Returns true for an address of several hosts: multicast, and the broadcast addresses of the link and of
+/// the network of all nodes, 10.0.0.0/8.
+pub fn is_of_many(address: Ipv4Addr) -> bool {
+    address.is_multicast() || address.is_broadcast() || address == SUBNET_BROADCAST
 }

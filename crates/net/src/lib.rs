@@ -23,6 +23,7 @@
 //! | routing protocols on wires | routes over wires are given: a chain's, the shortest by links, and those of `[[network.route]]` |
 //! | several routing protocols over the air | all nodes with radios run the same, on all airs |
 //! | messages between gateways | all wired nodes know at once which gateway has heard a node on the air last |
+//! | multicast beyond neighbours | hosts on the same link or air get it, nobody forwards it |
 //! | fragmentation | a packet is forwarded whole |
 
 #![forbid(unsafe_code)]
@@ -48,7 +49,8 @@ pub use event::{Event, FailedSend, FaultPlace, Recording};
 pub use frame_body::FrameBody;
 pub use interface::{Interface, LinkEnd};
 pub use network::{
-    CROSS_TRAFFIC_STREAM, DISCARD_PORT, Network, NodeEnergy, OPAQUE_STREAM, TimerId,
+    CROSS_TRAFFIC_STREAM, DISCARD_PORT, ImpossibleChange, LiveChange, Network, NodeEnergy,
+    OPAQUE_STREAM, TimerId,
 };
 pub use output::Output;
 pub use wakeups::{Timer, WakeUp, WakeUps};

@@ -14,6 +14,7 @@ use std::collections::binary_heap::PeekMut;
 use driftway_base::{Instant, StationId};
 use typed_index_collections::{TiVec, ti_vec};
 
+use crate::leg::Leg;
 use crate::mobility::Mobility;
 use legs::Legs;
 use neighbour_lists::NeighbourLists;
@@ -140,6 +141,26 @@ impl Positions {
     pub fn position(&mut self, station: StationId, now: Instant) -> (f64, f64) {
         self.advance_to(now);
         self.legs.at(station, now.as_nanos() as f64)
+    }
+
+    /// Moves a station to a place (metres), where it stays for the rest of the run, whatever its trajectory.
+    /// That is no distance moved.
+    ///
+    /// # Panics
+    /// If the station does not exist.
+    pub fn place(&mut self, station: StationId, now: Instant, place: (f64, f64)) {
+        let (x, y) = self.position(station, now);
+        let nanos = now.as_nanos() as f64;
+        let leg = Leg::at_rest(now, Instant::FAR_FUTURE, place);
+        if let Some(lists) = &mut self.neighbour_lists {
+            let (dx, dy) = (place.0 - x, place.1 - y);
+            lists.on_new_leg(station, &leg, (dx * dx + dy * dy).sqrt());
+        }
+        self.legs.distance_before[station] = self.legs.distance_moved(station, nanos);
+        self.legs.set(station, &leg);
+        self.leg_ends.retain(|&Reverse((_, moving))| moving != station);
+        self.next_leg_end =
+            self.leg_ends.peek().map_or(Instant::FAR_FUTURE, |&Reverse((until, _))| until);
     }
 
     /// Returns the length of a station's trajectory since the start (m).

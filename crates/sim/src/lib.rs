@@ -28,6 +28,7 @@ mod hosts;
 pub mod log;
 mod metrics;
 mod network_log;
+mod network_recorder;
 mod network_results;
 mod observers;
 mod position_log;
@@ -47,6 +48,7 @@ pub use error::RunError;
 #[cfg(feature = "fault-injection")]
 pub use fault_injection::{InjectedFault, inject_fault};
 pub use metrics::{is_count, network_metric, network_metric_columns, network_metrics};
+pub use network_recorder::NetworkRecorder;
 pub use observers::Observers;
 pub use simulation::{FlowSnapshot, SenderSnapshot, Simulation, run};
 pub use sockets::tcp_config;

@@ -23,7 +23,7 @@ impl World<'_> {
 }
 
 /// The entry of the position of a node (m).
-fn position(now: Instant, node: NodeId, x: f64, y: f64) -> Entry {
+pub fn position(now: Instant, node: NodeId, x: f64, y: f64) -> Entry {
     let entry = Entry::new(now, node.number(), Layer::Mobility, Event::Position);
     Entry { x_m: Some(x), y_m: Some(y), ..entry }
 }

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use driftway_base::{Duration, NodeId};
+use driftway_base::{Duration, Instant, NodeId};
 use driftway_linux::{EmulationCounts, EmulationReport, KernelCounts};
-use driftway_scenario::Scenario;
+use driftway_scenario::{Feedback, Scenario};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::plan::Plan;
+use super::session::{End, ProgramEnd};
 use crate::args::EmulateArgs;
+use crate::ctl::protocol::Changed;
 use crate::text::{count, list, value, wrapped};
 
 /// Version of the schema of [`EmulationDocument`], incremented by incompatible changes.
@@ -32,8 +34,13 @@ pub struct EmulationDocument {
     command: Vec<String>,
     /// Number of its node.
     node: usize,
-    /// Exit status of the command.
+    /// Time of the scenario at which the command was started (s); `null` if it was not.
+    started_s: Option<f64>,
+    /// Exit status of the command, or of the program in `failed_program`.
     pub exit_status: u8,
+    /// Index in `programs` of the program whose failure within a second ended the emulation; `null` if
+    /// none did.
+    failed_program: Option<usize>,
     /// Exit status of the far program, if it exited by itself; `null` if it did not.
     far_exit_status: Option<u8>,
     /// Other programs, those of `--far` and `--at`.
@@ -64,6 +71,26 @@ pub struct EmulationDocument {
     trusted: bool,
     /// Reasons not to trust the result.
     because: Vec<String>,
+    /// Properties of the network that programs may not expect.
+    notes: Vec<String>,
+    /// Changes by `driftway ctl` while it ran.
+    changes: Vec<Changed>,
+    /// Events that `--pcap` and `--events` left out because the disk did not keep up.
+    unrecorded: u64,
+    /// False if there were changes: the same command does not have them.
+    reproducible: bool,
+}
+
+/// The end of the programs, and what was changed while they ran.
+pub struct Ends<'a> {
+    /// The end of the emulation.
+    pub end: End,
+    /// The start of the main program, and what became of the others.
+    pub starts: &'a (Option<Instant>, Vec<ProgramEnd>),
+    /// Changes while it ran.
+    pub changes: Vec<Changed>,
+    /// Events that were not recorded.
+    pub unrecorded: u64,
 }
 
 /// A program that was terminated at the end, unless it had exited by itself.
@@ -73,6 +100,8 @@ struct OtherProgram {
     node: usize,
     /// Line for the shell.
     command: String,
+    /// Time of the scenario at which it was started (s); `null` if it was not.
+    started_s: Option<f64>,
     /// Exit status, if it exited by itself; `null` if it did not.
     exit_status: Option<u8>,
     #[serde(skip)]
@@ -95,10 +124,14 @@ struct Direction {
     from: Ipv4Addr,
     /// Packets that entered the network.
     packets: u64,
+    /// Time of the scenario at which the first of them entered (s); `null` if there is none.
+    first_packet_s: Option<f64>,
     /// Packets that reached another kernel.
     delivered: u64,
     /// Their bytes, from the IP header on.
     delivered_bytes: u64,
+    /// Packets that reached a router to which they were addressed: a node at which no program runs.
+    delivered_to_routers: u64,
 }
 
 /// Packets and messages of routers.
@@ -123,39 +156,44 @@ struct Lateness {
     max_s: f64,
     /// True if the network's thread was in a real-time scheduling class.
     real_time_class: bool,
-    /// Limit on `p99_s`: a tenth of the shortest time that a full packet takes over a link, and with
-    /// radios at most 0.001 (s).
+    /// Lateness that a program does not see (s): the network's own jitter, which is the time of a full
+    /// packet over the slowest link or air and the spread of delays, or a tenth of the shortest time that
+    /// a full packet takes over a link where that is more.
     tolerated_s: f64,
+    /// Share of packets that were later; above 0.01 the result is not to be trusted.
+    late_share: f64,
 }
 
 impl EmulationDocument {
-    /// Builds the document from the command line, the scenario, the exit statuses of the main program
-    /// and of the others, and the network's report.
+    /// Builds the document from the command line, the scenario, the ends of the programs, and the
+    /// network's report.
     pub fn new(
         args: &EmulateArgs,
         scenario: &Scenario,
         plan: &Plan,
         addresses: &[Ipv4Addr],
-        exit_status: u8,
-        other_statuses: &[Option<u8>],
+        Ends { end, starts: (main_started, ends), changes, unrecorded }: Ends<'_>,
         report: &EmulationReport,
     ) -> Self {
         let EmulationCounts { by_kernel, drops, to_routers, icmp_from_routers: messages, not_ipv4 } =
             report.counts.clone();
+        let seconds_at = |at: Instant| at.since(Instant::ZERO).as_secs_f64();
         let of_node = |(node, counts): (&NodeId, &KernelCounts)| NodePackets {
             node: node.index(),
             sent: Direction {
                 from: addresses[node.index()],
                 packets: counts.entered,
+                first_packet_s: counts.first_entered.map(seconds_at),
                 delivered: counts.delivered,
                 delivered_bytes: counts.bytes,
+                delivered_to_routers: counts.to_routers,
             },
         };
         let nodes: Vec<_> = plan.nodes.iter().zip(&by_kernel).map(of_node).collect();
         let [forward, backward] = plan.ends.map(|end| {
             nodes.iter().find(|packets| packets.node == end.index()).map(|packets| packets.sent)
         });
-        let others = || plan.background.iter().zip(other_statuses);
+        let others = || plan.background.iter().zip(ends);
         let far_exit_status = others().find(|(program, _)| program.is_far);
         let seconds = Duration::as_secs_f64;
         let because = report.warnings();
@@ -166,13 +204,16 @@ impl EmulationDocument {
             seed: args.seed,
             command: plan.main.words(),
             node: plan.main.node.index(),
-            exit_status,
-            far_exit_status: far_exit_status.and_then(|(_, status)| *status),
+            started_s: main_started.map(seconds_at),
+            exit_status: end.status,
+            failed_program: end.failed,
+            far_exit_status: far_exit_status.and_then(|(_, end)| end.status),
             programs: others()
-                .map(|(program, status)| OtherProgram {
+                .map(|(program, end)| OtherProgram {
                     node: program.node.index(),
                     command: program.line.to_string_lossy().into_owned(),
-                    exit_status: *status,
+                    started_s: end.started.map(seconds_at),
+                    exit_status: end.status,
                     is_far: program.is_far,
                 })
                 .collect(),
@@ -192,21 +233,44 @@ impl EmulationDocument {
                 p99_s: seconds(report.lateness.quantile(0.99)),
                 max_s: seconds(report.lateness.max()),
                 real_time_class: report.is_realtime,
-                tolerated_s: seconds(report.tolerance.tolerated()),
+                tolerated_s: seconds(report.tolerance.unnoticed()),
+                late_share: report.late_share(),
             },
             trusted: because.is_empty(),
             because,
+            notes: notes(scenario),
+            reproducible: changes.is_empty(),
+            changes,
+            unrecorded,
         }
     }
+}
+
+/// Properties of a network that programs may not expect.
+fn notes(scenario: &Scenario) -> Vec<String> {
+    let mut airs = scenario.network.radio_networks();
+    let is_silent = airs.any(|adhoc| adhoc.feedback == Feedback::None);
+    let silent = "nodes with radios report no undeliverable packet and no expired time to live \
+                  (feedback is \"none\", as in ns-2), so traceroute and mtr do not show them; \
+                  feedback = \"icmp-unreachable\" makes them";
+    is_silent.then(|| silent.to_owned()).into_iter().collect()
 }
 
 impl fmt::Display for EmulationDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = &self.scenario.name;
         writeln!(f, "{name}: {} in real time, seed {}", value("_s", self.duration_s), self.seed)?;
-        let sent = |Direction { packets, delivered, delivered_bytes, .. }: &Direction| {
-            let bytes = value("_bytes", *delivered_bytes as f64);
-            format!("{}, {delivered} of them delivered ({bytes})", count(*packets, "packet"))
+        let sent = |sent: &Direction| {
+            let Direction { packets, delivered, delivered_to_routers: routers, .. } = *sent;
+            let (packets, delivered) = (count(packets, "packet"), delivered + routers);
+            let to_programs = value("_bytes", sent.delivered_bytes as f64);
+            match routers {
+                0 => format!("{packets}, {delivered} of them delivered ({to_programs})"),
+                _ => format!(
+                    "{packets}, {delivered} of them delivered: {routers} to routers, the others to \
+                     programs ({to_programs})"
+                ),
+            }
         };
         match (&self.forward, &self.backward) {
             (Some(forward), Some(backward)) if self.nodes.len() == 2 => {
@@ -242,9 +306,31 @@ impl fmt::Display for EmulationDocument {
                 writeln!(f, "The program at node {node} exited by itself, with status {status}.")?;
             }
         }
+        if let Some(program) = self.failed_program.and_then(|number| self.programs.get(number)) {
+            let node = self.scenario.node_name(program.node as u32);
+            let text = format!(
+                "The emulation ended with the program at node {node}, which failed at once, with \
+                 status {}. With --keep-going it goes on.",
+                self.exit_status
+            );
+            write!(f, "{}", wrapped(&text, 2))?;
+        }
         let Lateness { p50_s, p99_s, max_s, .. } = self.lateness;
         let [p50, p99, max] = [p50_s, p99_s, max_s].map(|late| value("_s", late));
         writeln!(f, "lateness: median {p50}, 99th percentile {p99}, maximum {max}")?;
+        if self.unrecorded > 0 {
+            let events = count(self.unrecorded, "event");
+            writeln!(f, "not recorded, because the disk did not keep up: {events}")?;
+        }
+        for Changed { time_s, change } in &self.changes {
+            writeln!(f, "changed at {time_s:.3} s: {change}")?;
+        }
+        if !self.reproducible {
+            writeln!(f, "The network was changed while it ran: this run is not reproducible.")?;
+        }
+        for note in &self.notes {
+            write!(f, "{}", wrapped(&format!("Note: {note}."), 2))?;
+        }
         for why in &self.because {
             write!(f, "{}", wrapped(&format!("Do not trust this result: {why}."), 2))?;
         }
@@ -259,13 +345,26 @@ mod test {
     use super::*;
 
     #[test]
+    fn routers_that_report_nothing_are_noted() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/adhoc-aodv.toml");
+        let notes_with = |feedback: &str| {
+            let set = ("network.feedback".to_owned(), feedback.to_owned());
+            notes(&Scenario::load(Path::new(file), &[set]).unwrap())
+        };
+        assert_eq!(notes_with("icmp-unreachable"), [""; 0]);
+        assert!(notes_with("none")[0].contains("traceroute"));
+    }
+
+    #[test]
     fn the_document_is_documented() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/lossy-path.toml");
         let direction = || Direction {
             from: Ipv4Addr::LOCALHOST,
             packets: 1,
+            first_packet_s: Some(0.0),
             delivered: 1,
             delivered_bytes: 1,
+            delivered_to_routers: 0,
         };
         let document = EmulationDocument {
             schema: SCHEMA,
@@ -274,11 +373,14 @@ mod test {
             seed: 1,
             command: vec!["true".to_owned()],
             node: 0,
+            started_s: Some(0.0),
             exit_status: 0,
+            failed_program: None,
             far_exit_status: None,
             programs: vec![OtherProgram {
                 node: 1,
                 command: String::new(),
+                started_s: None,
                 exit_status: None,
                 is_far: false,
             }],
@@ -299,9 +401,14 @@ mod test {
                 max_s: 0.0,
                 real_time_class: false,
                 tolerated_s: 0.0,
+                late_share: 0.0,
             },
             trusted: true,
             because: Vec::new(),
+            notes: Vec::new(),
+            changes: vec![Changed { time_s: 0.0, change: String::new() }],
+            unrecorded: 0,
+            reproducible: false,
         };
         crate::results_reference::assert_documented("driftway-emulate", &document);
     }

@@ -1,37 +1,51 @@
 //! `driftway emulate`: runs programs over a scenario's network in real time.
 
+mod control_server;
 pub mod document;
+mod gate;
+mod node_files;
 mod plan;
 mod programs;
+mod readiness;
+mod recording;
+mod session;
 mod signals;
+mod stream_writer;
 
-use std::ffi::OsStr;
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write, stderr, stdout};
+use std::os::fd::{AsFd, AsRawFd};
 use std::process::ExitCode;
 
+use driftway_base::NodeId;
 use driftway_linux::{
-    Emulation, Namespace, NamespaceReaper, RunningEmulation, check_requirements, current_executable,
+    Emulation, Namespace, NamespaceReaper, RunningEmulation, Uplink, check_requirements,
+    current_executable,
 };
 use driftway_scenario::{Scenario, Size};
+use driftway_sim::log::EventLog;
 use indicatif::{ProgressBar, ProgressStyle};
-use nix::sys::signal::Signal;
 
 use crate::args::{EmulateArgs, GuardianArgs};
 use crate::check::load_scenario;
+use crate::ctl::protocol::NodeEntry;
 use crate::failure::{Failure, failed};
-use crate::files::OutputDir;
+use crate::files::{OutputDir, Staging};
 use crate::output::{check_output, json, with_output};
-use document::EmulationDocument;
-use plan::{BackgroundProgram, Plan};
-use programs::{Place, Program, Programs};
-use signals::{Signals, WakeReason};
+use control_server::{ControlServer, Controlled};
+use document::{EmulationDocument, Ends};
+use gate::Gate;
+use node_files::{host_resolvers, node_files};
+use plan::{Plan, line_not_run, not_run};
+use programs::{Names, environment};
+use recording::Recording;
+use session::Session;
+use signals::Signals;
 
 /// MTU of the devices if no flow has a segment size (bytes).
 const MTU: u64 = 1500;
 /// IPv4 and TCP headers without options (bytes).
 const TCP_IP_HEADERS: u64 = 40;
-/// Time for which a command may continue after a signal, in ticks of [`Signals::wait`].
-const SIGNAL_GRACE_TICKS: u32 = 10;
 /// Smallest and largest MTU of an interface (bytes).
 const MTU_RANGE: (u64, u64) = (68, 65_535);
 
@@ -47,8 +61,13 @@ pub fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
     check_output(out)?;
     check_requirements().map_err(|missing| Failure::Input(missing.to_string()))?;
     with_output(out, |destination| {
-        let document = run_programs(args, &scenario, &plan)?;
-        write_output(args, &scenario, &document, destination)?;
+        let mut staging = destination.map(OutputDir::stage).transpose()?;
+        let mut recording = Recording::open(args, &scenario, staging.as_ref())?;
+        let document = run_programs(args, &scenario, &plan, &mut recording)?;
+        if let Some(staging) = staging.as_mut().filter(|_| args.events) {
+            staging.add_finished(&EventLog::file_name(args.seed), Ok(()))?;
+        }
+        write_output(args, &scenario, &document, staging)?;
         Ok(ExitCode::from(document.exit_status))
     })
 }
@@ -58,83 +77,100 @@ fn run_programs(
     args: &EmulateArgs,
     scenario: &Scenario,
     plan: &Plan,
+    recording: &mut Recording,
 ) -> Result<EmulationDocument, Failure> {
     // Before the first thread starts, so that all threads inherit the blocked signals.
     let mut signals = Signals::block_termination().map_err(|e| failed("block signals", &e))?;
-    let emulation = Emulation::new(scenario, args.seed, mtu(scenario), &plan.nodes)
+    let (mtu, observer) = (mtu(scenario), recording.observer());
+    let mut emulation = Emulation::observed(scenario, args.seed, mtu, &plan.nodes, observer)
         .map_err(|e| failed("make the namespaces", &e))?;
     let addresses = emulation.node_addresses();
-    let names = (0..addresses.len() as u32).map(|node| scenario.node_name(node));
-    let names: Vec<String> = names.collect();
-    let place =
-        |node| Place { node, remote: plan.remote_of(node), addresses: &addresses, names: &names };
+    let nodes = 0..addresses.len() as u32;
+    let names = Names { names: nodes.map(|node| scenario.node_name(node)).collect(), addresses };
+    for (node, address) in &plan.addresses {
+        emulation
+            .add_address(*node, *address)
+            .map_err(|e| Failure::Input(format!("--address {node}={address}: {e}")))?;
+    }
+    let mut resolvers = Vec::new();
+    if let Some((node, interface)) = &plan.uplink {
+        resolvers = host_resolvers();
+        emulation
+            .add_uplink(*node, interface, &resolvers)
+            .map_err(|e| failed(&format!("make the uplink {node}={interface}"), &e))?;
+    }
+    if !args.share {
+        let init = || {
+            let mut command = current_executable();
+            command.arg("node-init");
+            command
+        };
+        emulation
+            .isolate(init, |node| node_files(node, &names, &resolvers))
+            .map_err(|e| failed("isolate the nodes (--share does without)", &e))?;
+    }
     let namespaces: Vec<_> = emulation.namespaces().iter().collect();
-    let guardian = NamespaceReaper::start(current_executable().arg("guardian"), &namespaces);
+    let mut guardian = current_executable();
+    guardian.arg("guardian");
+    if let Some(interface) = emulation.uplink().and_then(Uplink::forwarding) {
+        guardian.arg("--forwarding").arg(interface);
+    }
+    let guardian = NamespaceReaper::start(&mut guardian, &namespaces);
     // Dropped last, when no process is left to be terminated.
     let _guardian = guardian.map_err(|e| failed("start the guardian process", &e))?;
-    let mut programs = Programs::default();
-    for BackgroundProgram { node, line, is_far } in &plan.background {
-        let option = if *is_far { "--far".to_owned() } else { format!("--at {node}") };
-        let program = Program::background(line, &place(*node));
-        let child = program.start(namespace_of(emulation.namespace(*node))?);
-        let child = child.map_err(|e| Failure::Input(format!("{option}: cannot start sh: {e}")))?;
-        programs.background.push((*node, child));
-    }
-    programs.wait_for_listeners(&emulation).map_err(|e| failed("inspect the nodes", &e))?;
-    // Nothing has run yet that would be lost.
-    let early = programs.background_statuses()?;
-    if let Some(why) = plan.background.iter().zip(&early).find_map(not_run) {
-        return Err(Failure::Input(why));
-    }
-
+    let gate = Gate::close(plan, &names, &emulation)?;
+    // Before the programs: what they send is never too early.
     let running = emulation.start().map_err(|e| failed("start the network", &e))?;
-    let node = plan.main.node;
-    let main = Program::main(plan.main.command(), &place(node), args.json);
-    match main.start(namespace_of(running.namespace(node))?) {
-        Ok(main) => programs.main = Some(main),
-        Err(error) => {
-            programs.terminate(&running, node)?;
-            return Err(Failure::Input(format!("cannot start {}: {error}", plan.main.name())));
-        }
-    }
-    let waited = wait_for_exit(args, &mut signals, &running, &mut programs);
-    // In any case no process is left.
-    let ended = programs.terminate(&running, node);
-    let exit_status = waited?;
-    let statuses = ended?;
+    let server = ControlServer::start(Controlled {
+        control: running.control(),
+        source: args.scenario.clone(),
+        scenario: scenario.clone(),
+        entries: entries(plan, &names, &running),
+        names: names.clone(),
+        changes: Vec::new(),
+    });
+    let server = server.map_err(|e| failed("open the socket of driftway ctl", &e))?;
+    let (end, starts) = {
+        let mut session = Session::new(args, plan, &names, &running, gate)?;
+        let line = status_line(args);
+        let end = session.run(&mut signals, &line);
+        line.finish_and_clear();
+        // In any case no process is left.
+        let terminated = session.terminate();
+        let end = end?;
+        terminated?;
+        (end, session.ends())
+    };
     let report = running.stop().map_err(|e| failed("forward packets", &e))?;
-    if let Some(why) =
-        plan.main.line().and_then(|line| line_not_run(&format!("--at {node}"), line, exit_status))
+    let node = plan.main.node;
+    if let (Some(line), None) = (plan.main.line(), end.failed)
+        && let Some(why) = line_not_run(&format!("--at {node}"), line, end.status)
     {
         return Err(Failure::Input(why));
     }
-    if let Some(why) = plan.background.iter().zip(&statuses).find_map(not_run) {
+    let (_, background) = &starts;
+    let mut others = plan.background.iter().zip(background);
+    if let Some(why) = others.find_map(|(program, end)| not_run(program, end.status)) {
         return Err(Failure::Failed(why));
     }
-    Ok(EmulationDocument::new(args, scenario, plan, &addresses, exit_status, &statuses, &report))
+    let ends =
+        Ends { end, starts: &starts, changes: server.changes(), unrecorded: recording.finish()? };
+    Ok(EmulationDocument::new(args, scenario, plan, &names.addresses, ends, &report))
 }
 
-/// Message about a program that the shell could not run, if that is its status.
-fn not_run((program, status): (&BackgroundProgram, &Option<u8>)) -> Option<String> {
-    let BackgroundProgram { node, line, is_far } = program;
-    let option = if *is_far { "--far".to_owned() } else { format!("--at {node}") };
-    line_not_run(&option, line, (*status)?)
-}
-
-/// The same about the line of an option. The statuses are those of POSIX, of any shell.
-fn line_not_run(option: &str, line: &OsStr, status: u8) -> Option<String> {
-    let why = match status {
-        126 => "the shell cannot execute a program of this line",
-        127 => "the shell does not find a program of this line",
-        _ => return None,
+/// Entries to the nodes with kernels.
+fn entries(plan: &Plan, names: &Names, running: &RunningEmulation) -> BTreeMap<NodeId, NodeEntry> {
+    let nodes = plan.nodes.iter().zip(running.namespaces());
+    let entry = |(node, namespace): (&NodeId, &Namespace)| {
+        let descriptor = namespace.as_fd().as_raw_fd();
+        let entry = NodeEntry {
+            init: namespace.init(),
+            network: format!("/proc/{}/fd/{descriptor}", std::process::id()),
+            environment: environment(&plan.place(names, *node)),
+        };
+        (*node, entry)
     };
-    let line = line.to_string_lossy();
-    Some(format!("{option} '{line}': {why} (status {status}): give its path, or one in PATH"))
-}
-
-/// Returns the namespace of a program, which each of its nodes has.
-fn namespace_of(namespace: Option<&Namespace>) -> Result<&Namespace, Failure> {
-    namespace.ok_or_else(|| Failure::Failed("a bug in driftway: a node has no namespace".into()))
+    nodes.map(entry).collect()
 }
 
 /// Runs the guardian: it cleans up after an emulation, however that ends.
@@ -142,40 +178,22 @@ fn namespace_of(namespace: Option<&Namespace>) -> Result<&Namespace, Failure> {
 /// # Errors
 /// A process that cannot be terminated.
 pub fn guard(args: &GuardianArgs) -> Result<(), Failure> {
-    driftway_linux::reap_namespaces(&args.namespaces, programs::TERMINATION_GRACE)
-        .map_err(|e| failed("end the processes in the namespaces", &e))
+    let ended = driftway_linux::reap_namespaces(&args.namespaces, programs::TERMINATION_GRACE);
+    if let Some(interface) = &args.forwarding {
+        // Also after the uplink has done so itself.
+        driftway_linux::stop_forwarding(interface)
+            .map_err(|e| failed("stop forwarding packets", &e))?;
+    }
+    ended.map_err(|e| failed("end the processes in the namespaces", &e))
 }
 
-/// Waits for the command to exit, forwarding signals to it; returns its exit status.
-fn wait_for_exit(
-    args: &EmulateArgs,
-    signals: &mut Signals,
-    running: &RunningEmulation,
-    programs: &mut Programs,
-) -> Result<u8, Failure> {
-    let line = status_line(args);
-    let mut signalled: Option<(Signal, u32)> = None;
-    let status = loop {
-        if let Some(status) = programs.main_status()? {
-            break status;
-        }
-        if running.has_failed() {
-            // Stopping it returns the reason.
-            break 1;
-        }
-        match (signals.wait().map_err(|e| failed("wait", &e))?, &mut signalled) {
-            (WakeReason::Signal(signal), _) => {
-                programs.forward_signal(signal)?;
-                signalled = Some((signal, 0));
-            }
-            (WakeReason::Timeout, Some((signal, SIGNAL_GRACE_TICKS))) => break 128 + *signal as u8,
-            (WakeReason::Timeout, Some((_, ticks))) => *ticks += 1,
-            (WakeReason::ChildExited | WakeReason::Timeout, _) => {}
-        }
-        line.set_message(format!("{} packets", running.delivered()));
-    };
-    line.finish_and_clear();
-    Ok(status)
+/// Runs the first process of a node.
+///
+/// # Errors
+/// Any error of the kernel.
+pub fn node_init() -> Result<(), Failure> {
+    driftway_linux::run_node_init(programs::TERMINATION_GRACE)
+        .map_err(|e| failed("run a node's first process", &e))
 }
 
 /// A status line on standard error, hidden unless only standard error is a terminal.
@@ -192,11 +210,10 @@ fn write_output(
     args: &EmulateArgs,
     scenario: &Scenario,
     document: &EmulationDocument,
-    destination: Option<&OutputDir>,
+    staging: Option<Staging>,
 ) -> Result<(), Failure> {
     let json = json(document);
-    if let Some(destination) = destination {
-        let mut staging = destination.stage()?;
+    if let Some(mut staging) = staging {
         staging.write_text("scenario.toml", &scenario.show())?;
         staging.write_text("emulation.json", &json)?;
         staging.replace_previous()?;

@@ -8,9 +8,6 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-/// Longest wait, and so the update interval of the status line (ms).
-const TICK: u16 = 200;
-
 /// Signals read from a file descriptor (signalfd(2)).
 pub struct Signals(SignalFd);
 
@@ -21,7 +18,7 @@ pub enum WakeReason {
     ChildExited,
     /// A termination signal has arrived.
     Signal(Signal),
-    /// [`TICK`] has passed.
+    /// The time has passed.
     Timeout,
 }
 
@@ -37,10 +34,10 @@ impl Signals {
         Ok(Self(SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?))
     }
 
-    /// Waits for a signal, at most [`TICK`].
-    pub fn wait(&mut self) -> io::Result<WakeReason> {
+    /// Waits for a signal, at most for this time (ms).
+    pub fn wait(&mut self, at_most_ms: u16) -> io::Result<WakeReason> {
         let mut watched = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut watched, PollTimeout::from(TICK)) {
+        match poll(&mut watched, PollTimeout::from(at_most_ms)) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(errno) => return Err(errno.into()),
         }

@@ -83,6 +83,16 @@ pub fn run_role() -> ExitCode {
                 std::thread::sleep(Duration::from_millis(5));
             }
         }
+        // One datagram to the first node, or from that to the second.
+        Some("program-hello") => {
+            let socket = std::net::UdpSocket::bind((address("DRIFTWAY_LOCAL"), 0)).unwrap();
+            let is_first = address("DRIFTWAY_NODE") == "0";
+            let other = if is_first { "DRIFTWAY_ADDRESS_1" } else { "DRIFTWAY_ADDRESS_0" };
+            let to = env::var("DRIFTWAY_TO");
+            let to = to.unwrap_or_else(|_| format!("{}:{PORT}", address(other)));
+            socket.send_to(b"hello", to).unwrap();
+            std::thread::sleep(Duration::from_millis(500));
+        }
         Some("program-signal") => {
             let process = Pid::from_raw(argument(2).parse().unwrap());
             println!("{:?}", kill(process, Signal::SIGSTOP).unwrap_err());

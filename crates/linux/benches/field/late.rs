@@ -13,7 +13,7 @@ static LATE_PATHS: AtomicU64 = AtomicU64::new(0);
 pub fn end(path: RunningPath) -> EmulationReport {
     let report = path.running.stop().expect("the path fails");
     PATHS.fetch_add(1, Ordering::Relaxed);
-    LATE_PATHS.fetch_add(u64::from(!report.warnings().is_empty()), Ordering::Relaxed);
+    LATE_PATHS.fetch_add(u64::from(!report.measurement_warnings().is_empty()), Ordering::Relaxed);
     report
 }
 

@@ -78,7 +78,7 @@ fn moving_nodes() {
     println!("received                      {} and {}", kbps(bytes[0]), kbps(bytes[1]));
     println!("processor time                {:.1} % of one core", 100.0 * used);
     println!("real-time scheduling          {}", report.is_realtime);
-    println!("warnings                      {:?}", report.warnings());
+    println!("warnings                      {:?}", report.measurement_warnings());
 }
 
 /// Chains of radios and of wires, with kernels and in the simulator: means over seeds, and standard

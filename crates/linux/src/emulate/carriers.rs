@@ -4,6 +4,8 @@ use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
+use nix::errno::Errno;
+
 use super::emulated_network::CarrierChange;
 use crate::netlink::CarrierSwitch;
 
@@ -56,8 +58,8 @@ fn change_carriers(
     for CarrierChange { kernel, is_on } in requested {
         let device = &mut devices[kernel];
         dropped += device.dropped_since()?;
-        device.dropped_before = if is_on { None } else { Some(device.switch.tx_dropped()?) };
-        device.switch.set(is_on)?;
+        device.dropped_before = if is_on { None } else { device.tx_dropped()? };
+        unless_deleted(device.switch.set(is_on))?;
     }
     for device in &devices {
         dropped += device.dropped_since()?;
@@ -69,6 +71,20 @@ impl Device {
     /// Packets dropped since the device lost its carrier; 0 if it has one.
     fn dropped_since(&self) -> io::Result<u64> {
         let Some(before) = self.dropped_before else { return Ok(0) };
-        Ok(self.switch.tx_dropped()?.saturating_sub(before))
+        Ok(self.tx_dropped()?.map_or(0, |now| now.saturating_sub(before)))
+    }
+
+    /// Packets dropped since it was created; `None` if it was deleted.
+    fn tx_dropped(&self) -> io::Result<Option<u64>> {
+        unless_deleted(self.switch.tx_dropped())
+    }
+}
+
+/// `None` in place of the error of a device that was deleted: the packet loop reports that.
+fn unless_deleted<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.raw_os_error() == Some(Errno::ENODEV as i32) => Ok(None),
+        Err(error) => Err(error),
     }
 }

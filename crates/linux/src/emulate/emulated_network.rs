@@ -5,15 +5,20 @@ use std::io;
 
 use driftway_base::{DropReason, Instant, Ipv4Addr, NodeId, SignalKind};
 use driftway_endpoint::{Host, ReceiveOutcome};
-use driftway_link::QueuePosition;
-use driftway_net::addresses::address;
-use driftway_net::{CROSS_TRAFFIC_STREAM, Event, FrameBody, Network, Output, Recording};
+use driftway_link::{QueuePosition, Side};
+use driftway_net::addresses::{address, is_of_many};
+use driftway_net::{
+    CROSS_TRAFFIC_STREAM, Event, FrameBody, ImpossibleChange, LiveChange, Network, Output,
+    Recording,
+};
 use driftway_scenario::{Network as Kind, Scenario};
 use driftway_wire::{Packet, Payload};
 use typed_index_collections::{TiVec, ti_vec};
 
-use super::kernel_packet::{KernelPacket, is_about_opaque, number, rewrite};
+use super::kernel_packet::{KernelPacket, is_about_opaque, number, rewrite, unreachable_error};
+use super::observer::{NetworkObserver, packet_of};
 use super::packet_store::PacketStore;
+use super::status::{LinkStatus, NodeStatus};
 
 /// A packet that leaves the network at a node with a kernel.
 #[derive(Debug)]
@@ -44,6 +49,10 @@ pub struct KernelCounts {
     pub delivered: u64,
     /// Bytes of those delivered, IP headers included.
     pub bytes: u64,
+    /// Packets of these that were addressed to a router and reached it.
+    pub to_routers: u64,
+    /// Time at which the first of these entered.
+    pub first_entered: Option<Instant>,
 }
 
 /// Counters of the network.
@@ -74,6 +83,11 @@ pub struct EmulationCounts {
 /// requests and rejects TCP segments.
 pub struct EmulatedNetwork {
     net: Network,
+    observer: Option<Box<dyn NetworkObserver>>,
+    /// Addresses of nodes besides those that the network knows.
+    further_addresses: BTreeMap<Ipv4Addr, NodeId>,
+    /// The node to which packets for other addresses are sent.
+    uplink: Option<NodeId>,
     store: PacketStore,
     /// Hosts of the nodes, which act at nodes without a kernel.
     hosts: TiVec<NodeId, Host>,
@@ -103,6 +117,19 @@ impl EmulatedNetwork {
     /// The scenario has not been checked, there is no kernel, or one is at a node that does not exist
     /// or has another.
     pub fn new(scenario: &Scenario, seed: u64, kernels: &[NodeId]) -> io::Result<Self> {
+        Self::observed(scenario, seed, kernels, None)
+    }
+
+    /// Creates the same network with an observer.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn observed(
+        scenario: &Scenario,
+        seed: u64,
+        kernels: &[NodeId],
+        mut observer: Option<Box<dyn NetworkObserver>>,
+    ) -> io::Result<Self> {
         let wrong = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
         // Static routes over the air are those that these pairs need.
         let others = (0..scenario.network.nodes()).map(NodeId::new);
@@ -113,7 +140,10 @@ impl EmulatedNetwork {
         }
         let mut net = Network::build_between(scenario, &pairs, seed, seed)
             .map_err(|error| wrong(error.to_string()))?;
-        net.start(Recording::Ends);
+        net.start(if observer.is_some() { Recording::All } else { Recording::Ends });
+        if let Some(observer) = &mut observer {
+            observer.on_start(&net);
+        }
         let mut kernel_at = ti_vec![None; net.nodes()];
         for (kernel, node) in kernels.iter().enumerate() {
             let place = kernel_at.get_mut(*node);
@@ -131,6 +161,9 @@ impl EmulatedNetwork {
             kernels: kernels.to_vec(),
             kernel_at,
             net,
+            observer,
+            further_addresses: BTreeMap::new(),
+            uplink: None,
             departing: VecDeque::new(),
             carrier_changes: VecDeque::new(),
             counts: EmulationCounts {
@@ -140,6 +173,29 @@ impl EmulatedNetwork {
         };
         network.settle();
         Ok(network)
+    }
+
+    /// Gives a node a further address, which kernels use in packets for it and from it.
+    ///
+    /// # Errors
+    /// Another node has it, or it is no address of one host.
+    pub fn add_address(&mut self, node: NodeId, address: Ipv4Addr) -> io::Result<()> {
+        let wrong = |what: String| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        if is_of_many(address) || address.is_loopback() || address.is_unspecified() {
+            return wrong(format!("{address} is not an address of one host"));
+        }
+        if let Some(other) = self.net.node_at(address) {
+            return wrong(format!("{address} belongs to node {other}"));
+        }
+        match self.further_addresses.insert(address, node) {
+            Some(other) => wrong(format!("{address} belongs to node {other}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Sends packets for addresses of nobody to a node, whose kernel forwards them.
+    pub fn set_uplink(&mut self, node: NodeId) {
+        self.uplink = Some(node);
     }
 
     /// Returns the address of a kernel.
@@ -187,6 +243,46 @@ impl EmulatedNetwork {
             self.settle();
         }
         self.net.advance(now);
+        if let Some(observer) = &mut self.observer {
+            observer.on_time(&mut self.net);
+        }
+    }
+
+    /// Changes the network.
+    ///
+    /// # Errors
+    /// The change is not possible, and nothing has changed.
+    pub fn change(&mut self, now: Instant, change: LiveChange) -> Result<(), ImpossibleChange> {
+        self.on_timeout(now);
+        self.net.change(change)?;
+        self.settle();
+        Ok(())
+    }
+
+    /// Returns the present state of all nodes and links.
+    pub fn status(&mut self, now: Instant) -> (Vec<NodeStatus>, Vec<LinkStatus>) {
+        self.on_timeout(now);
+        let net = &mut self.net;
+        let at = net.now();
+        let nodes = (0..net.nodes()).map(NodeId::from).map(|node| {
+            let position = net.position(node, at);
+            let next_hop = |to: &NodeId| Some((*to, net.next_hop(node, *to)?));
+            let others = self.kernels.iter().filter(|kernel| **kernel != node);
+            NodeStatus {
+                position,
+                is_radio_on: position.map(|_| net.is_radio_on(node)),
+                queue_length: net.queue_length(node),
+                next_hops: others.filter_map(next_hop).collect(),
+            }
+        });
+        let nodes = nodes.collect();
+        let links = self.net.links().iter_enumerated().map(|(link, of)| LinkStatus {
+            link,
+            ends: self.net.link_nodes(link),
+            is_up: !self.net.is_cut(link),
+            queue_lengths: [Side::A, Side::B].map(|side| of.queue_len(side)),
+        });
+        (nodes, links.collect())
     }
 
     /// Accepts a packet from a kernel.
@@ -196,7 +292,9 @@ impl EmulatedNetwork {
             self.counts.not_ipv4 += 1;
             return;
         };
-        self.counts.by_kernel[kernel].entered += 1;
+        let counts = &mut self.counts.by_kernel[kernel];
+        counts.entered += 1;
+        counts.first_entered.get_or_insert(now);
         self.enter(self.kernels[kernel], packet, bytes);
         self.settle();
     }
@@ -217,14 +315,51 @@ impl EmulatedNetwork {
     }
 
     /// Lets a packet with bytes enter at a node. Routing must not search for addresses that no node
-    /// has, such as those of multicast.
+    /// has.
     fn enter(&mut self, node: NodeId, packet: KernelPacket, bytes: &[u8]) {
-        match self.net.node_at(packet.destination()) {
+        if is_of_many(packet.destination()) {
+            return self.enter_for_all(node, packet, &bytes[..packet.len]);
+        }
+        match self.node_of(packet.destination()) {
             Some(to) if to != node => {
                 let number = self.store.insert(self.net.now(), node, &bytes[..packet.len]);
-                self.net.send(node, packet.numbered(number), QueuePosition::Tail);
+                // The network knows one address of each node, and none outside of it.
+                let own = |address, node| match self.net.node_at(address) {
+                    Some(at) if at == node => address,
+                    _ => driftway_net::addresses::address(node),
+                };
+                let ends = (own(packet.source(), node), own(packet.destination(), to));
+                let packet = packet.between(ends.0, ends.1).numbered(number);
+                self.net.send(node, packet, QueuePosition::Tail);
             }
-            _ => self.count_drop(DropReason::UnknownDestination),
+            _ => {
+                self.count_drop(DropReason::UnknownDestination);
+                self.report_unknown(node, bytes);
+            }
+        }
+    }
+
+    /// Lets a packet of multicast or broadcast enter: the neighbours on each link and air get it.
+    fn enter_for_all(&mut self, node: NodeId, packet: KernelPacket, bytes: &[u8]) {
+        for interface in self.net.interfaces(node) {
+            let number = self.store.insert(self.net.now(), node, bytes);
+            self.net.broadcast(node, interface, packet.numbered(number));
+        }
+    }
+
+    /// Returns the node to which packets for an address are sent: that of the address, or the one with the
+    /// uplink.
+    fn node_of(&self, address: Ipv4Addr) -> Option<NodeId> {
+        let further = self.further_addresses.get(&address).copied();
+        further.or_else(|| self.net.node_at(address)).or(self.uplink)
+    }
+
+    /// Reports to a kernel that the destination of its packet does not exist, as its own node.
+    fn report_unknown(&mut self, node: NodeId, bytes: &[u8]) {
+        if let Some(kernel) = self.kernel_at[node]
+            && let Some(error) = unreachable_error(address(node), bytes)
+        {
+            self.deliver_own(kernel, &error);
         }
     }
 
@@ -261,6 +396,11 @@ impl EmulatedNetwork {
 
     fn handle_events(&mut self) {
         while let Some(event) = self.net.poll_event() {
+            if let Some(observer) = &mut self.observer {
+                let number = packet_of(&event).and_then(number);
+                let bytes = number.and_then(|number| self.store.bytes(number));
+                observer.on_event(&self.net, &event, bytes);
+            }
             // A packet that is delivered ends with the output.
             if let Event::Dropped { body: FrameBody::Ip(packet), reason, .. } = event
                 && let Some(number) = number(&packet.packet)
@@ -300,7 +440,14 @@ impl EmulatedNetwork {
         let now = self.net.now();
         let Some(mut stored) = self.store.deliver(now, number) else { return };
         let Some(kernel) = kernel else {
+            // A router listens to no group.
+            if is_of_many(packet.ip.destination) {
+                return self.store.give_back(stored.bytes);
+            }
             self.counts.to_routers += u64::from(stored.is_first);
+            if let Some(from) = self.kernel_at[stored.from] {
+                self.counts.by_kernel[from].to_routers += u64::from(stored.is_first);
+            }
             self.deliver_to_router(node, &stored.bytes);
             return self.store.give_back(stored.bytes);
         };

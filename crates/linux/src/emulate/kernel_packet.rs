@@ -1,17 +1,22 @@
 //! Kernels' packets as the network sees them, and the changes of the network in their bytes.
 
-use driftway_base::Ecn;
+use driftway_base::{Ecn, Ipv4Addr};
 use driftway_net::OPAQUE_STREAM;
+use driftway_net::addresses::is_of_many;
 use driftway_wire::{
-    Body, DecodeError, IPV4_HEADER_LEN, IcmpMessage, IpHeader, Packet, Payload, UdpDatagram,
-    edit_header,
+    Body, DecodeError, IPV4_HEADER_LEN, IcmpMessage, IpHeader, Packet, Payload, QuotedPacket,
+    UdpDatagram, UnreachableCode, edit_header,
 };
 
 /// Payload stream of kernels' packets, whose offset is the packet's number.
 pub const KERNEL_STREAM: u32 = OPAQUE_STREAM - 1;
 
-/// Protocol number of UDP.
+/// Protocol numbers.
+const ICMP: u8 = 1;
 const UDP: u8 = 17;
+/// Types of ICMP messages that are no errors.
+const ECHO_REPLY: u8 = 0;
+const ECHO: u8 = 8;
 /// UDP header (bytes).
 const UDP_HEADER_LEN: u32 = 8;
 /// Offset of the checksum in an IPv4 header.
@@ -44,8 +49,19 @@ impl KernelPacket {
     }
 
     /// The destination.
-    pub fn destination(&self) -> driftway_base::Ipv4Addr {
+    pub fn destination(&self) -> Ipv4Addr {
         self.packet.ip.destination
+    }
+
+    /// The source.
+    pub fn source(&self) -> Ipv4Addr {
+        self.packet.ip.source
+    }
+
+    /// The packet as the network sees it between nodes of other addresses; its bytes keep theirs.
+    pub fn between(mut self, source: Ipv4Addr, destination: Ipv4Addr) -> Self {
+        (self.packet.ip.source, self.packet.ip.destination) = (source, destination);
+        self
     }
 
     /// The packet with a number.
@@ -55,6 +71,34 @@ impl KernelPacket {
         }
         self.packet
     }
+}
+
+/// Returns the error that a node sends about a packet to an address of nobody; `None` where none may be sent
+/// (RFC 1122 §3.2.2): about errors, fragments other than the first, multicast and broadcast.
+pub fn unreachable_error(node: Ipv4Addr, bytes: &[u8]) -> Option<Packet> {
+    let (ip, len) = IpHeader::decode(bytes).ok()?;
+    let header = IPV4_HEADER_LEN as usize + ip.options.as_slice().len();
+    let behind = bytes.get(header..len.into())?;
+    let is_later_fragment = u16::from_be_bytes([bytes[6], bytes[7]]) & 0x1fff != 0;
+    let is_about_error = bytes[9] == ICMP && !matches!(behind.first(), Some(&(ECHO | ECHO_REPLY)));
+    let to = ip.destination;
+    let is_from_one = !ip.source.is_unspecified() && !ip.source.is_multicast();
+    if is_later_fragment || is_about_error || is_of_many(to) || !is_from_one {
+        return None;
+    }
+    let quoted = QuotedPacket {
+        source: ip.source,
+        destination: to,
+        protocol: bytes[9],
+        total_len: len,
+        identification: ip.identification,
+        ttl: ip.ttl,
+        tos: bytes[1],
+        dont_fragment: ip.dont_fragment,
+        transport_head: *behind.first_chunk()?,
+    };
+    let message = IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted };
+    Some(Packet { ip: IpHeader::new(node, ip.source), body: Body::Icmp(message) })
 }
 
 /// Returns the number of a packet, if it is a kernel's.
@@ -106,8 +150,6 @@ pub fn rewrite(packet: &mut [u8], ttl: u8, ecn: Ecn) {
 
 #[cfg(test)]
 mod test {
-    use driftway_base::Ipv4Addr;
-
     use super::*;
 
     /// Covers nearly all checksums, by the identification.

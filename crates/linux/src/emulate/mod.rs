@@ -6,34 +6,51 @@
 //! packet leaves, is measured there, and does not accumulate over hops.
 
 mod carriers;
+mod control;
 mod emulated_network;
 mod kernel_packet;
 mod lateness;
+mod link_changes;
+mod observer;
 mod packet_loop;
 mod packet_store;
+mod progress;
+mod status;
 mod tolerance;
 
 use std::io::{self, PipeWriter};
+use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 
-use driftway_base::{Duration, Ipv4Addr, NodeId};
+use driftway_base::{Duration, Instant, Ipv4Addr, NodeId};
 use driftway_scenario::{Network, Scenario};
 
 use carriers::Carriers;
+pub use control::{ChangeOutcome, EmulationControl, NetworkStatus};
 pub use emulated_network::{
     DepartingPacket, EmulatedNetwork, EmulationCounts, KernelCounts, not_emulated,
 };
 pub use lateness::LatenessHistogram;
+pub use link_changes::link_changes;
+pub use observer::NetworkObserver;
 use packet_loop::{LoopOutcome, PacketLoop};
+use progress::Progress;
+pub use status::{LinkStatus, NodeStatus};
 pub use tolerance::Tolerance;
 
-use crate::{Namespace, Tun};
+use crate::{Namespace, NodeFiles, RealClock, Tun, Uplink};
 
+/// Share of packets that may be later than the network's own jitter.
+const LATE_SHARE_MAX: f64 = 0.01;
 /// Prefix of all addresses of a network, and of those of networks behind the ends of a path:
 /// 10.0.0.0/8.
 const PREFIX: u8 = 8;
+
+/// Destinations besides the nodes: multicast, and the broadcast of the link.
+const ROUTES_TO_MANY: [(Ipv4Addr, u8); 2] =
+    [(Ipv4Addr::new(224, 0, 0, 0), 4), (Ipv4Addr::BROADCAST, 32)];
 
 /// The first or the last of an emulation's kernels: for a path, its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +106,7 @@ pub struct Emulation {
     tuns: Vec<Tun>,
     network: EmulatedNetwork,
     tolerance: Tolerance,
+    uplink: Option<Uplink>,
 }
 
 /// The nodes with a kernel, and their namespaces.
@@ -98,9 +116,12 @@ struct Kernels {
 }
 
 impl Kernels {
+    fn index(&self, node: NodeId) -> Option<usize> {
+        self.nodes.iter().position(|with_kernel| *with_kernel == node)
+    }
+
     fn namespace(&self, node: NodeId) -> Option<&Namespace> {
-        let kernel = self.nodes.iter().position(|with_kernel| *with_kernel == node)?;
-        self.namespaces.get(kernel)
+        self.namespaces.get(self.index(node)?)
     }
 
     fn end(&self, end: PathEnd) -> &Namespace {
@@ -118,7 +139,21 @@ impl Emulation {
     /// No nodes, a node that the network does not have or that is given twice, or any error of the
     /// kernel; see [`check_requirements`](crate::check_requirements) for the requirements.
     pub fn new(scenario: &Scenario, seed: u64, mtu: u16, nodes: &[NodeId]) -> io::Result<Self> {
-        let network = EmulatedNetwork::new(scenario, seed, nodes)?;
+        Self::observed(scenario, seed, mtu, nodes, None)
+    }
+
+    /// Creates the same with an observer of the network.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn observed(
+        scenario: &Scenario,
+        seed: u64,
+        mtu: u16,
+        nodes: &[NodeId],
+        observer: Option<Box<dyn NetworkObserver>>,
+    ) -> io::Result<Self> {
+        let network = EmulatedNetwork::observed(scenario, seed, nodes, observer)?;
         let (mut namespaces, mut tuns) = (Vec::new(), Vec::new());
         for kernel in 0..nodes.len() {
             let (namespace, tun) = attach(network.address(kernel), mtu)?;
@@ -126,7 +161,75 @@ impl Emulation {
             tuns.push(tun);
         }
         let kernels = Kernels { nodes: nodes.to_vec(), namespaces };
-        Ok(Self { kernels, tuns, network, tolerance: Tolerance::new(scenario, mtu) })
+        let tolerance = Tolerance::new(scenario, mtu);
+        Ok(Self { kernels, tuns, network, tolerance, uplink: None })
+    }
+
+    /// Isolates the programs of each node from the host ([`Namespace::isolate`]); `init` makes the
+    /// commands of the nodes' first processes, `files_of` has the files of each node.
+    ///
+    /// # Errors
+    /// Any error of the kernel.
+    pub fn isolate(
+        &mut self,
+        init: impl Fn() -> Command,
+        files_of: impl Fn(NodeId) -> NodeFiles,
+    ) -> io::Result<()> {
+        let Kernels { nodes, namespaces } = &mut self.kernels;
+        for (node, namespace) in nodes.iter().zip(namespaces) {
+            namespace.isolate(&mut init(), &files_of(*node))?;
+        }
+        Ok(())
+    }
+
+    /// Gives a node with a kernel a further address, to which the others have a route.
+    ///
+    /// # Errors
+    /// The node is a router, the address is another's or not of one host, or any error of the kernel.
+    pub fn add_address(&mut self, node: NodeId, address: Ipv4Addr) -> io::Result<()> {
+        let own = self.kernels.index(node).ok_or_else(|| no_kernel(node))?;
+        self.network.add_address(node, address)?;
+        for (kernel, (namespace, tun)) in self.kernels.namespaces.iter().zip(&self.tuns).enumerate()
+        {
+            namespace.run(|| {
+                if kernel == own {
+                    tun.add_address(address)
+                } else {
+                    tun.add_route(Some((address, 32)))
+                }
+            })??;
+        }
+        Ok(())
+    }
+
+    /// Connects a node with an interface of the host ([`Uplink::open`]); the others have a default route to
+    /// it through the network. `further` are addresses outside that are to be reached though they look
+    /// like addresses of nodes.
+    ///
+    /// # Errors
+    /// The node is a router, or any error of the kernel.
+    pub fn add_uplink(
+        &mut self,
+        node: NodeId,
+        interface: &str,
+        further: &[Ipv4Addr],
+    ) -> io::Result<()> {
+        let own = self.kernels.index(node).ok_or_else(|| no_kernel(node))?;
+        for (kernel, (namespace, tun)) in self.kernels.namespaces.iter().zip(&self.tuns).enumerate()
+        {
+            if kernel == own {
+                self.uplink = Some(Uplink::open(namespace, interface, further)?);
+            } else {
+                namespace.run(|| tun.add_route(None))??;
+            }
+        }
+        self.network.set_uplink(node);
+        Ok(())
+    }
+
+    /// Returns the uplink, if there is one.
+    pub fn uplink(&self) -> Option<&Uplink> {
+        self.uplink.as_ref()
     }
 
     /// Returns the namespace of a node; `None` if the node is a router.
@@ -160,23 +263,36 @@ impl Emulation {
     /// A thread, a socket or the pipe cannot be created.
     pub fn start(self) -> io::Result<RunningEmulation> {
         let (stopped, stop) = io::pipe()?;
-        let delivered = Arc::new(AtomicU64::new(0));
+        let (woken, wake) = io::pipe()?;
+        let (control, requests) = EmulationControl::new(wake);
+        let progress = Arc::new(Progress::new(self.tuns.len()));
         let mut switches = Vec::new();
         for (namespace, tun) in self.kernels.namespaces.iter().zip(&self.tuns) {
             switches.push(namespace.run(|| tun.carrier_switch())??);
         }
         let carriers = Carriers::start(switches)?;
-        let work = PacketLoop::new(self.tuns, carriers, self.network, Arc::clone(&delivered));
-        let thread =
-            thread::Builder::new().name("network".into()).spawn(move || work.run(&stopped))?;
+        let clock = RealClock::start();
+        let progress_of_loop = Arc::clone(&progress);
+        let work = PacketLoop::new(self.tuns, carriers, self.network, clock, progress_of_loop);
+        let thread = thread::Builder::new()
+            .name("network".into())
+            .spawn(move || work.run(&stopped, &woken, &requests))?;
         Ok(RunningEmulation {
             kernels: self.kernels,
             stop,
+            control,
             thread,
-            delivered,
+            clock,
+            progress,
             tolerance: self.tolerance,
+            _uplink: self.uplink,
         })
     }
+}
+
+fn no_kernel(node: NodeId) -> io::Error {
+    let what = format!("node {node} is a router: no program runs there");
+    io::Error::new(io::ErrorKind::InvalidInput, what)
 }
 
 /// Creates a namespace with a device of this address.
@@ -188,7 +304,13 @@ fn attach(address: Ipv4Addr, mtu: u16) -> io::Result<(Namespace, Tun)> {
         namespace.set_sysctl(&format!("net/ipv4/conf/{which}/accept_local"), "1")?;
         namespace.set_sysctl(&format!("net/ipv4/conf/{which}/rp_filter"), "0")?;
     }
-    let tun = namespace.run(|| Tun::open(address, PREFIX, mtu))??;
+    let tun = namespace.run(|| -> io::Result<Tun> {
+        let tun = Tun::open(address, PREFIX, mtu)?;
+        for (group, prefix) in ROUTES_TO_MANY {
+            tun.add_route(Some((group, prefix)))?;
+        }
+        Ok(tun)
+    })??;
     Ok((namespace, tun))
 }
 
@@ -197,9 +319,12 @@ fn attach(address: Ipv4Addr, mtu: u16) -> io::Result<(Namespace, Tun)> {
 pub struct RunningEmulation {
     kernels: Kernels,
     stop: PipeWriter,
+    control: EmulationControl,
     thread: JoinHandle<io::Result<LoopOutcome>>,
-    delivered: Arc<AtomicU64>,
+    clock: RealClock,
+    progress: Arc<Progress>,
     tolerance: Tolerance,
+    _uplink: Option<Uplink>,
 }
 
 impl RunningEmulation {
@@ -218,13 +343,29 @@ impl RunningEmulation {
         self.kernels.end(end)
     }
 
-    /// Returns the number of packets passed to the kernels so far.
-    pub fn delivered(&self) -> u64 {
-        self.delivered.load(Ordering::Relaxed)
+    /// Returns a handle by which other threads change and inspect the network.
+    pub fn control(&self) -> EmulationControl {
+        self.control.clone()
     }
 
-    /// Returns whether it has failed; [`stop`](RunningEmulation::stop) then returns the error.
-    pub fn has_failed(&self) -> bool {
+    /// Returns the time of the scenario.
+    pub fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// Returns the number of packets passed to the kernels so far.
+    pub fn delivered(&self) -> u64 {
+        self.progress.delivered.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the kernel of a node has sent a packet; `false` if the node is a router.
+    pub fn has_sent(&self, node: NodeId) -> bool {
+        self.kernels.index(node).is_some_and(|kernel| self.progress.has_sent(kernel))
+    }
+
+    /// Returns whether it has ended by itself: [`stop`](RunningEmulation::stop) then returns the
+    /// error, or a report that names the device that was deleted.
+    pub fn has_ended(&self) -> bool {
         self.thread.is_finished()
     }
 
@@ -239,8 +380,11 @@ impl RunningEmulation {
             io::Error::other(format!("a bug in driftway: packet conservation is violated: {what}"))
         })?;
         let mut overflows = 0;
-        for (namespace, tun) in self.kernels.namespaces.iter().zip(&done.tuns) {
-            overflows += namespace.run(|| tun.overflows())??;
+        for (kernel, (namespace, tun)) in self.kernels.namespaces.iter().zip(&done.tuns).enumerate()
+        {
+            if done.deleted != Some(kernel) {
+                overflows += namespace.run(|| tun.overflows())??;
+            }
         }
         // They are what a link that is down loses.
         overflows = overflows.saturating_sub(done.dropped_without_carrier);
@@ -251,6 +395,7 @@ impl RunningEmulation {
             lateness: done.lateness,
             overflows,
             refused: done.refused,
+            deleted: done.deleted.and_then(|kernel| self.kernels.nodes.get(kernel).copied()),
             is_realtime: done.is_realtime,
             tolerance: self.tolerance,
         })
@@ -273,6 +418,8 @@ pub struct EmulationReport {
     pub overflows: u64,
     /// Packets that a kernel rejected when they left the network.
     pub refused: u64,
+    /// The node whose device was deleted, which ended the emulation.
+    pub deleted: Option<NodeId>,
     /// The network's thread had real-time scheduling (see [`crate::enable_realtime_scheduling`]).
     pub is_realtime: bool,
     /// The lateness that does not matter.
@@ -280,19 +427,52 @@ pub struct EmulationReport {
 }
 
 impl EmulationReport {
-    /// Reasons to distrust the results; empty if there are none.
+    /// Share of packets that were later than the network's own jitter.
+    pub fn late_share(&self) -> f64 {
+        1.0 - self.lateness.share_within(self.tolerance.unnoticed())
+    }
+
+    /// Reasons to distrust what programs saw; empty if there are none: more than one packet in a hundred
+    /// was later than the network's own jitter, so that more than this machine's rare hiccups was
+    /// disturbed.
     pub fn warnings(&self) -> Vec<String> {
+        let mut doubts = Vec::new();
+        if self.late_share() > LATE_SHARE_MAX {
+            doubts.push(format!(
+                "{:.1} % of the packets were late by more than {} µs, the network's own jitter{}",
+                self.late_share() * 100.0,
+                self.tolerance.unnoticed().as_nanos() / 1000,
+                self.besides(),
+            ));
+        }
+        doubts.extend(self.losses());
+        doubts
+    }
+
+    /// Reasons to distrust a measurement of a kernel, which is compared with the simulator's; empty if
+    /// there are none.
+    pub fn measurement_warnings(&self) -> Vec<String> {
         let mut doubts = Vec::new();
         let (p99, tolerated) = (self.lateness.quantile(0.99), self.tolerance.tolerated());
         if p99 > tolerated {
-            let besides =
-                if self.is_realtime { "" } else { "; it may not use the real time class" };
             doubts.push(format!(
-                "one packet in a hundred was late by {} µs or more, {}{besides}",
+                "one packet in a hundred was late by {} µs or more, {}{}",
                 p99.as_nanos() / 1000,
                 self.tolerance.description(),
+                self.besides(),
             ));
         }
+        doubts.extend(self.losses());
+        doubts
+    }
+
+    const fn besides(&self) -> &'static str {
+        if self.is_realtime { "" } else { "; it may not use the real time class" }
+    }
+
+    /// Packets that were lost besides those that the network dropped.
+    fn losses(&self) -> Vec<String> {
+        let mut doubts = Vec::new();
         if self.overflows > 0 {
             doubts.push(format!(
                 "{} packets were dropped before the network saw them: this machine did not keep up",
@@ -301,8 +481,14 @@ impl EmulationReport {
         }
         if self.refused > 0 {
             doubts.push(format!(
-                "{} packets that had come through were not taken by a kernel",
+                "{} packets that had come through were not taken by a kernel: its interface was \
+                 down, or they were no IP packets",
                 self.refused
+            ));
+        }
+        if let Some(node) = self.deleted {
+            doubts.push(format!(
+                "the interface of node {node} was deleted, which ended the emulation"
             ));
         }
         doubts

@@ -116,6 +116,13 @@ impl PacketStore {
         Some(StoredPacket { from, is_first, bytes })
     }
 
+    /// Returns the bytes of a packet, as they entered; `None` if it is unknown.
+    pub fn bytes(&self, number: u64) -> Option<&[u8]> {
+        let slot = self.slots.get(number as u32 as usize)?;
+        let is_it = slot.generation == (number >> 32) as u32 && slot.state != State::Free;
+        is_it.then_some(&*slot.bytes)
+    }
+
     /// Handles the drop of a packet; returns true if it is known, and no copy of it has ended.
     pub fn on_dropped(&mut self, now: Instant, number: u64) -> bool {
         let keeps_copies = self.keeps_copies;

@@ -1,7 +1,7 @@
 //! The lateness that a network tolerates.
 
 use driftway_base::Duration;
-use driftway_scenario::{BitRate, Fault, HopChange, Link, Network, Path, Scenario};
+use driftway_scenario::{Adhoc, BitRate, Fault, HopChange, Link, Network, Path, Scenario};
 
 /// Tolerated lateness of the 99th percentile over wires, as a share of the shortest hop's time.
 const SHARE_OF_HOP: f64 = 0.1;
@@ -13,6 +13,9 @@ const OVER_RADIOS: Duration = Duration::from_millis(1);
 /// The lateness of packets that does not matter in a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tolerance {
+    /// The network's own jitter: what a packet takes longer because another one was in front of it at the
+    /// slowest hop, and the spread of delays.
+    pub jitter: Duration,
     /// The shortest time of a packet of the MTU's size over any wire, at any time; `None` without
     /// wires.
     pub shortest_hop: Option<Duration>,
@@ -25,19 +28,38 @@ impl Tolerance {
     pub fn new(scenario: &Scenario, mtu: u16) -> Self {
         match &scenario.network {
             Network::Path(path) => {
-                Self { shortest_hop: Some(shortest_hop(path, mtu)), has_radios: false }
+                let hops = (1..=path.hops).map(|hop| jitter(&path.hop_link(hop), mtu));
+                Self {
+                    jitter: hops.max().unwrap_or_default(),
+                    shortest_hop: Some(shortest_hop(path, mtu)),
+                    has_radios: false,
+                }
             }
-            Network::Adhoc(_) => Self { shortest_hop: None, has_radios: true },
+            Network::Adhoc(adhoc) => {
+                Self { jitter: air_jitter(adhoc, mtu), shortest_hop: None, has_radios: true }
+            }
             Network::Mixed(mixed) => {
                 let wires = (1..).zip(&mixed.wires);
                 let times = wires
                     .map(|(hop, wire)| shortest_time(&wire.link, &mixed.faults, Some(hop), mtu));
-                Self { shortest_hop: times.min(), has_radios: !mixed.airs.is_empty() }
+                let wires = mixed.wires.iter().map(|wire| jitter(&wire.link, mtu));
+                let airs = mixed.airs.iter().map(|air| air_jitter(&air.adhoc, mtu));
+                Self {
+                    jitter: wires.chain(airs).max().unwrap_or_default(),
+                    shortest_hop: times.min(),
+                    has_radios: !mixed.airs.is_empty(),
+                }
             }
         }
     }
 
-    /// Returns the tolerated lateness of one packet in a hundred: a tenth of the shortest wire's
+    /// Returns the lateness that a program does not see: the network's own jitter, or what
+    /// [`tolerated`](Self::tolerated) is where that is more.
+    pub fn unnoticed(&self) -> Duration {
+        self.jitter.max(self.tolerated())
+    }
+
+    /// Returns the tolerated lateness of one packet in a hundred where a kernel is measured: a tenth of the shortest wire's
     /// time, and over radios a millisecond; of both the smaller.
     pub fn tolerated(&self) -> Duration {
         let of_hop =
@@ -56,6 +78,17 @@ impl Tolerance {
             _ => format!("over the {} µs tolerated over radios", tolerated.as_nanos() / 1000),
         }
     }
+}
+
+/// The time of a full packet on a link, and the spread of its delay.
+fn jitter(link: &Link, mtu: u16) -> Duration {
+    let (BitRate(rate), (low, high)) = (link.rate, link.delay.bounds());
+    rate.transmission_time(mtu.into()) + high.saturating_sub(low)
+}
+
+/// The time of a full packet at a station with the air to itself.
+fn air_jitter(adhoc: &Adhoc, mtu: u16) -> Duration {
+    adhoc.dcf().map_or(OVER_RADIOS, |mac| mac.service_time(mtu.into()))
 }
 
 /// The shortest time of a packet of `mtu` bytes over any hop of a path, including later changes. A hop
@@ -101,6 +134,8 @@ mod test {
         let scenario = Scenario::parse("t.toml", text, &[]).unwrap();
         let tolerance = Tolerance::new(&scenario, 1250);
         assert_eq!(tolerance.shortest_hop, Some(Duration::from_millis(3)));
+        // 1250 bytes at 10 Mbit/s.
+        assert_eq!(tolerance.unnoticed(), Duration::from_millis(1));
     }
 
     #[test]
@@ -112,7 +147,8 @@ mod test {
             (hop(500), true, 50, "shortest hop's time (500 µs)"),
             (hop(50_000), true, 1000, "tolerated over radios"),
         ] {
-            let tolerance = Tolerance { shortest_hop, has_radios };
+            let tolerance = Tolerance { jitter: Duration::ZERO, shortest_hop, has_radios };
+            assert_eq!(tolerance.unnoticed(), tolerance.tolerated());
             assert_eq!(tolerance.tolerated(), Duration::from_micros(micros));
             assert!(tolerance.description().contains(says), "{}", tolerance.description());
         }

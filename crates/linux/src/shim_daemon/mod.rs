@@ -15,7 +15,7 @@ mod inject;
 mod link_reviews;
 mod marker;
 mod nflog;
-mod nfnetlink;
+pub(crate) mod nfnetlink;
 mod nfqueue;
 mod owning_process;
 mod parked;

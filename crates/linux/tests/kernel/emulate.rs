@@ -10,6 +10,8 @@ use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_linux::{Emulation, EmulationReport, PathEnd, RealClock, RunningEmulation, end_nodes};
 use driftway_scenario::Scenario;
 use driftway_wire::{Body, IcmpMessage, Packet, UnreachableCode};
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::Ipv4RecvErr;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::peer::{Options, Outcome, Peer, Step};
@@ -22,6 +24,11 @@ tests![
     marks_of_queues_reach_the_kernel,
     a_path_faster_than_this_machine_has_warnings,
     nothing_is_left_of_a_running_path,
+    an_interface_that_is_down_refuses_packets_until_it_is_up,
+    a_deleted_interface_ends_the_emulation_with_a_report,
+    an_address_of_nobody_is_reported_at_once,
+    packets_to_a_router_are_counted_at_their_sender,
+    multicast_and_broadcast_reach_neighbours_only,
 ];
 
 const PORT: u16 = 7000;
@@ -56,7 +63,7 @@ pub fn run_until_trusted<T>(run: impl Fn() -> (T, EmulationReport)) -> T {
     for attempt in 0..12 {
         thread::sleep(std::time::Duration::from_secs(attempt));
         let (measured, report) = run();
-        doubts = report.warnings();
+        doubts = report.measurement_warnings();
         if doubts.is_empty() {
             return measured;
         }
@@ -297,6 +304,7 @@ fn a_path_faster_than_this_machine_has_warnings() {
     let report: EmulationReport = running.stop().unwrap();
     assert_eq!(report.tolerance.shortest_hop, Some(Duration::from_nanos(120)));
     assert_eq!(report.warnings().len(), 1, "{report:?}");
+    assert_eq!(report.measurement_warnings().len(), 1, "{report:?}");
 }
 
 fn nothing_is_left_of_a_running_path() {
@@ -321,4 +329,124 @@ fn nothing_is_left_of_a_running_path() {
         .filter(|network| *network == inside);
     assert_eq!(still.count(), 0);
     running.stop().unwrap();
+}
+
+fn ip(running: &RunningEmulation, end: PathEnd, arguments: &[&str]) {
+    let mut ip = std::process::Command::new("ip");
+    let status = running.end(end).spawn(ip.args(arguments)).unwrap().wait().unwrap();
+    assert!(status.success(), "{arguments:?}");
+}
+
+/// Name of the device at an end.
+fn device(running: &RunningEmulation, end: PathEnd) -> String {
+    let names = running.end(end).run(|| std::fs::read_to_string("/proc/thread-self/net/dev"));
+    let names = names.unwrap().unwrap();
+    let mut names =
+        names.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name.trim());
+    names.rfind(|name| *name != "lo").unwrap().to_owned()
+}
+
+fn an_interface_that_is_down_refuses_packets_until_it_is_up() {
+    let (running, [near, far]) = start(1, "rate = \"10 Mbit/s\"\ndelay = \"1 ms\"", "");
+    let (here, there) = (udp(&running, PathEnd::Near, near), udp(&running, PathEnd::Far, far));
+    let device = device(&running, PathEnd::Far);
+    for (state, arrives) in [("up", true), ("down", false), ("up", true)] {
+        ip(&running, PathEnd::Far, &["link", "set", &device, state]);
+        here.send_to(&[1; 4], (far, PORT)).unwrap();
+        assert_eq!(there.recv(&mut [0; 100]).is_ok(), arrives, "{state}");
+    }
+    assert!(!running.has_ended());
+    let report = running.stop().unwrap();
+    assert_eq!((report.refused, report.deleted), (1, None), "{report:?}");
+}
+
+fn a_deleted_interface_ends_the_emulation_with_a_report() {
+    let (running, [near, far]) = start(1, "rate = \"10 Mbit/s\"\ndelay = \"1 ms\"", "");
+    let here = udp(&running, PathEnd::Near, near);
+    here.send_to(&[1; 4], (far, PORT)).unwrap();
+    let device = device(&running, PathEnd::Far);
+    ip(&running, PathEnd::Far, &["link", "del", &device]);
+    for _ in 0..500 {
+        if running.has_ended() {
+            break;
+        }
+        thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(running.has_ended());
+    let report = running.stop().unwrap();
+    assert_eq!(report.deleted.map(driftway_base::NodeId::index), Some(1), "{report:?}");
+    assert_eq!(report.counts.by_kernel[0].entered, 1, "{report:?}");
+    assert!(report.warnings().iter().any(|why| why.contains("deleted")), "{report:?}");
+}
+
+fn an_address_of_nobody_is_reported_at_once() {
+    let (running, [near, _]) = start(1, "rate = \"10 Mbit/s\"\ndelay = \"1 ms\"", "");
+    let here = udp(&running, PathEnd::Near, near);
+    // As a resolver: without it Linux reports only that a port is closed.
+    setsockopt(&here, Ipv4RecvErr, &true).unwrap();
+    here.connect("10.255.255.53:53").unwrap();
+    here.send(&[1; 4]).unwrap();
+    let clock = RealClock::start();
+    assert_eq!(here.recv(&mut [0; 100]).unwrap_err().kind(), ErrorKind::HostUnreachable);
+    assert!(clock.now() < Instant::ZERO + millis(400));
+    let nobody = SocketAddr::from((Ipv4Addr::new(10, 9, 9, 9), PORT));
+    let tried = running.end(PathEnd::Near).run(|| TcpStream::connect(nobody)).unwrap();
+    assert_eq!(tried.unwrap_err().kind(), ErrorKind::HostUnreachable);
+    let report = running.stop().unwrap();
+    assert!(report.counts.drops["unknown-destination"] >= 2, "{report:?}");
+}
+
+fn packets_to_a_router_are_counted_at_their_sender() {
+    let (running, [near, _]) = start(2, "rate = \"10 Mbit/s\"\ndelay = \"1 ms\"", "");
+    let here = udp(&running, PathEnd::Near, near);
+    for _ in 0..3 {
+        here.send_to(&[1; 4], (Ipv4Addr::new(10, 0, 0, 2), PORT)).unwrap();
+    }
+    thread::sleep(std::time::Duration::from_millis(200));
+    let report = running.stop().unwrap();
+    let sent = report.counts.by_kernel[0];
+    assert_eq!((sent.entered, sent.delivered, sent.to_routers), (3, 0, 3), "{report:?}");
+    assert!(sent.first_entered.is_some());
+}
+
+/// Sends a datagram to each of these addresses from a node of four, and returns what the others receive.
+pub fn heard_by_others(running: &RunningEmulation, from: usize, to: &[Ipv4Addr]) -> Vec<Vec<u8>> {
+    let group = Ipv4Addr::new(224, 0, 0, 251);
+    let socket = |node: usize| {
+        let bind = || {
+            let socket = UdpSocket::bind(("0.0.0.0", PORT)).unwrap();
+            let own = Ipv4Addr::new(10, 0, 0, node as u8 + 1);
+            socket.join_multicast_v4(&group, &own).unwrap();
+            socket.set_broadcast(true).unwrap();
+            socket.set_multicast_loop_v4(false).unwrap();
+            socket.set_read_timeout(Some(std::time::Duration::from_millis(300))).unwrap();
+            socket
+        };
+        running.namespace(driftway_base::NodeId::from(node)).unwrap().run(bind).unwrap()
+    };
+    let sockets: Vec<_> = (0..4).map(socket).collect();
+    for (number, address) in to.iter().enumerate() {
+        sockets[from].send_to(&[number as u8], (*address, PORT)).unwrap();
+    }
+    let receive = |(node, socket): (usize, &UdpSocket)| {
+        let (mut buffer, mut numbers) = ([0; 10], Vec::new());
+        while node != from && socket.recv(&mut buffer).is_ok() {
+            numbers.push(buffer[0]);
+        }
+        numbers
+    };
+    sockets.iter().enumerate().map(receive).collect()
+}
+
+pub const TO_MANY: [Ipv4Addr; 3] =
+    [Ipv4Addr::new(224, 0, 0, 251), Ipv4Addr::BROADCAST, Ipv4Addr::new(10, 255, 255, 255)];
+
+fn multicast_and_broadcast_reach_neighbours_only() {
+    let scenario = scenario(3, "rate = \"10 Mbit/s\"\ndelay = \"1 ms\"", "");
+    let nodes: Vec<_> = (0..4).map(driftway_base::NodeId::new).collect();
+    let running = Emulation::new(&scenario, 1, 1500, &nodes).unwrap().start().unwrap();
+    let heard = heard_by_others(&running, 1, &TO_MANY);
+    assert_eq!(heard, [vec![0, 1, 2], vec![], vec![0, 1, 2], vec![]]);
+    let report = running.stop().unwrap();
+    assert_eq!(report.counts.icmp_from_routers, 0, "{report:?}");
 }

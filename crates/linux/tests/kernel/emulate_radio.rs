@@ -21,6 +21,7 @@ tests![
     a_kernel_in_the_middle_talks_to_both_ends,
     copies_do_no_harm,
     a_gateway_joins_wires_and_radios,
+    broadcast_frames_reach_nodes_in_range,
 ];
 
 const PORT: u16 = 7000;
@@ -151,8 +152,8 @@ fn a_node_out_of_range_is_silent_or_reported() {
         let there = at(&running, 1).run(|| UdpSocket::bind((address(1), PORT))).unwrap().unwrap();
         there.set_read_timeout(Some(std::time::Duration::from_millis(100))).unwrap();
         here.send_to(&[1; 100], (address(1), PORT)).unwrap();
-        // The kernel itself says that it has no such neighbour in the group of all hosts.
-        let _ = here.send_to(&[1; 100], (Ipv4Addr::new(224, 0, 0, 1), PORT));
+        // Out of range, too.
+        here.send_to(&[1; 100], (Ipv4Addr::new(224, 0, 0, 1), PORT)).unwrap();
         let mut buffer = [0; 2000];
         if let Ok(len) = errors.read(&mut buffer) {
             let error = Packet::decode(&buffer[..len]).unwrap().packet;
@@ -228,6 +229,16 @@ fn a_gateway_joins_wires_and_radios() {
         let running = start(&Scenario::parse("m.toml", &text, &[]).unwrap(), &[0, 4]);
         transfer(&running, [0, 4]);
         transfer(&running, [4, 0]);
+        running.stop().unwrap();
+    }
+}
+
+/// Over the air with each routing: one frame for all in range.
+fn broadcast_frames_reach_nodes_in_range() {
+    for routing in ["static", "aodv", "dsr"] {
+        let running = start(&scenario(4, "200 m", routing), &[0, 1, 2, 3]);
+        let heard = crate::emulate::heard_by_others(&running, 1, &crate::emulate::TO_MANY);
+        assert_eq!(heard, [vec![0, 1, 2], vec![], vec![0, 1, 2], vec![]], "{routing}");
         running.stop().unwrap();
     }
 }

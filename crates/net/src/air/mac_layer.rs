@@ -77,6 +77,11 @@ impl MacLayer {
         for_each_mac!(self, mac => mac.positions().position(station, now))
     }
 
+    /// Moves a station to a position (m), where it stays.
+    pub fn place(&mut self, station: StationId, now: Instant, place: (f64, f64)) {
+        for_each_mac!(self, mac => mac.positions().place(station, now, place));
+    }
+
     /// Appends every other station that can sense what this one sends to `out`.
     pub fn stations_in_range(
         &mut self,

@@ -39,7 +39,7 @@ impl Network {
         }
     }
 
-    fn apply_action(&mut self, kind: FaultKind, action: FaultAction) {
+    pub(super) fn apply_action(&mut self, kind: FaultKind, action: FaultAction) {
         let now = self.now;
         match action {
             FaultAction::Cut { link, queue, seen } => {
@@ -128,7 +128,7 @@ impl Network {
         self.recorder.push(Event::Fault { kind, place, begins });
     }
 
-    fn has_radio_on(&self, node: NodeId) -> bool {
+    pub(super) fn has_radio_on(&self, node: NodeId) -> bool {
         self.nodes[node].radios.iter().any(|radio| self.medium.is_on(*radio))
     }
 

@@ -7,7 +7,7 @@ use driftway_route::feedback::Scheme;
 use super::over_air::is_network_message;
 use super::task::Task;
 use super::{Air, Network};
-use crate::addresses::address;
+use crate::addresses::{address, is_of_many};
 use crate::digest::RECEIVED;
 use crate::event::Event;
 use crate::frame_body::FrameBody;
@@ -92,6 +92,14 @@ impl Network {
     /// Passes a received packet to ARP, or to feedback and routing.
     pub(super) fn accept(&mut self, radio: RadioId, from: NodeId, id: PacketId) {
         let node = self.medium.radios[radio].node;
+        if let Some(FrameBody::Ip(packet)) = self.packets.body(id)
+            && is_of_many(packet.packet.ip.destination)
+        {
+            let packet = *packet;
+            if self.takes_from_air(node, &packet) {
+                return;
+            }
+        }
         let packet = match self.packets.body(id) {
             Some(FrameBody::Ip(packet)) => packet,
             Some(FrameBody::Arp(message)) => {

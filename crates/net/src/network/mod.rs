@@ -6,6 +6,7 @@
 //! if the network called them.
 
 mod arp;
+mod broadcast;
 mod ends;
 mod failures;
 mod faults;
@@ -16,6 +17,8 @@ mod hearing;
 mod inspect;
 mod interfaces;
 mod link_retry;
+mod live;
+mod live_change;
 mod mac_reports;
 mod measures;
 mod node;
@@ -51,6 +54,8 @@ use crate::wired::topology::Topology;
 use crate::wired::wires::Wires;
 
 pub(crate) use crate::air::radio::{Air, Radio};
+use live_change::DownByDriver;
+pub use live_change::{ImpossibleChange, LiveChange};
 pub use measures::NodeEnergy;
 pub(crate) use node::Node;
 use recorder::Recorder;
@@ -73,7 +78,9 @@ pub const DISCARD_PORT: u16 = 9;
 /// - look: [`next_timeout`](Self::next_timeout), [`now`](Self::now), [`node_at`](Self::node_at),
 ///   [`queue_length`](Self::queue_length) …
 /// - events: [`on_timeout`](Self::on_timeout);
-/// - commands of the hosts: [`send`](Self::send), [`probe_route`](Self::probe_route);
+/// - commands of the hosts: [`send`](Self::send), [`broadcast`](Self::broadcast),
+///   [`probe_route`](Self::probe_route); of the driver:
+///   [`change`](Self::change);
 /// - polls: [`poll`](Self::poll), [`poll_event`](Self::poll_event).
 ///
 /// The driver calls [`start`](Self::start) once, and `on_timeout` at `next_timeout`. After each of
@@ -100,6 +107,7 @@ pub struct Network {
     /// The failed link that routing is reacting to.
     failed_link: Option<FailedLink>,
     cross_traffic_bytes: u64,
+    down_by_driver: DownByDriver,
     /// The number of times that wires were cut or restored, and radios switched.
     connectivity_changes: u64,
     /// The packets that used a link that has failed; the allocation is reused.
@@ -149,6 +157,7 @@ impl Network {
             recorder: Recorder::default(),
             failed_link: None,
             cross_traffic_bytes: 0,
+            down_by_driver: DownByDriver::default(),
             connectivity_changes: 0,
             affected_packets: Vec::with_capacity(64),
             next_hops: Vec::new(),

@@ -68,7 +68,7 @@ impl Network {
             let Some(packet) = self.end(Place::Node(node), id, outcome) else { return };
             return self.deliver_to_host(node, &packet);
         }
-        if self.decrement_ttl(node, id) {
+        if !self.takes_from_wire(node, id) && self.decrement_ttl(node, id) {
             self.forward(node, id, QueuePosition::Tail);
         }
     }

@@ -31,7 +31,7 @@ use driftway_base::{AirId, Duration, Instant, NodeId};
 use driftway_net::FrameBody;
 use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
 use driftway_scenario::{Adhoc, Mac, Network, Scenario};
-use driftway_wire::{EncodeError, HardwareAddr, Payload, RoutedPacket};
+use driftway_wire::{EncodeError, HardwareAddr, Payload, RoutedPacket, edit_header};
 
 use crate::log::LONGEST_FRAME;
 use dot11::Header;
@@ -49,6 +49,8 @@ pub struct Capture {
     channels: Vec<Channel>,
     /// The buffer of the next record.
     record: Vec<u8>,
+    /// The bytes of the next packet, where they are not those that a simulation generates.
+    contents: Option<Vec<u8>>,
     /// Other records since the last frame. Frames are recorded when they end, but records are in order of
     /// start time.
     pending: VecDeque<PendingRecord>,
@@ -97,6 +99,8 @@ pub struct LostFrame {
     pub to: Option<NodeId>,
 }
 
+/// Offset of the checksum in an IPv4 header.
+const IP_CHECKSUM: usize = 10;
 /// The short preamble of 802.11b takes 96 µs with its header; the long one takes 192 µs.
 const SHORT_PREAMBLE: Duration = Duration::from_micros(96);
 
@@ -118,14 +122,27 @@ impl Capture {
             has_frames: has_frames(scenario),
             channels: channels(scenario),
             record: Vec::new(),
+            contents: None,
             pending: VecDeque::new(),
         })
+    }
+
+    /// Sets the bytes of the packet of the next records, from the IP header on: those of a packet that
+    /// was not simulated. `None`: the packet's description determines them.
+    pub fn set_contents(&mut self, bytes: Option<&[u8]>) {
+        match (bytes, &mut self.contents) {
+            (Some(bytes), Some(contents)) => {
+                contents.clear();
+                contents.extend_from_slice(bytes);
+            }
+            (bytes, contents) => *contents = bytes.map(<[u8]>::to_vec),
+        }
     }
 
     /// Records a packet whose transmission over a wire begins.
     pub fn write_wired(&mut self, at: Instant, hop: WiredHop, packet: &RoutedPacket) {
         let mut record = Vec::new();
-        let encoded = write_packet_bytes(packet, &mut record);
+        let encoded = write_packet_bytes(packet, self.contents.as_deref(), &mut record);
         let comment = join_comments(None, encoded);
         self.add(PendingRecord { at, interface: CaptureInterface::Wire(hop), record, comment });
     }
@@ -150,7 +167,7 @@ impl Capture {
     /// Adds a packet without a frame to the interface of drops.
     fn add_unframed_drop(&mut self, at: Instant, packet: &RoutedPacket, comment: String) {
         let mut record = Vec::new();
-        let encoded = write_packet_bytes(packet, &mut record);
+        let encoded = write_packet_bytes(packet, self.contents.as_deref(), &mut record);
         let comment = join_comments(Some(comment), encoded);
         self.add(PendingRecord { at, interface: CaptureInterface::LostOnWire, record, comment });
     }
@@ -193,7 +210,7 @@ impl Capture {
             retry: frame.retry,
         };
         header.write(&mut self.record);
-        let encoded = write_frame_body(body, &mut self.record);
+        let encoded = write_frame_body(body, self.contents.as_deref(), &mut self.record);
         dot11::write_fcs(start, &mut self.record);
         let remark = join_comments(outcome_comment(frame.outcome, to), encoded);
         let name = self.channels.get(air.index()).and_then(|channel| channel.name.clone());
@@ -234,7 +251,7 @@ impl Capture {
             retry: false,
         };
         header.write(&mut record);
-        let encoded = write_frame_body(Some(body), &mut record);
+        let encoded = write_frame_body(Some(body), self.contents.as_deref(), &mut record);
         let comment = join_comments(Some(comment), encoded);
         self.add(PendingRecord { at, interface: CaptureInterface::Lost, record, comment });
     }
@@ -264,7 +281,11 @@ impl Capture {
 
 /// Appends the LLC and SNAP headers and the body. A packet that cannot be encoded is left out, and the
 /// error is returned.
-fn write_frame_body(body: Option<&FrameBody>, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+fn write_frame_body(
+    body: Option<&FrameBody>,
+    contents: Option<&[u8]>,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
     match body {
         None => Ok(()),
         Some(FrameBody::Arp(message)) => {
@@ -274,18 +295,39 @@ fn write_frame_body(body: Option<&FrameBody>, out: &mut Vec<u8>) -> Result<(), E
         }
         Some(FrameBody::Ip(packet)) => {
             dot11::write_llc_snap(dot11::IPV4, out);
-            write_packet_bytes(packet, out)
+            write_packet_bytes(packet, contents, out)
         }
     }
 }
 
-/// Appends a packet.
-fn write_packet_bytes(packet: &RoutedPacket, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+/// Appends a packet, with these contents or those that a simulation generates. Behind a routing header
+/// contents end as the packet does.
+fn write_packet_bytes(
+    packet: &RoutedPacket,
+    contents: Option<&[u8]>,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
     let start = out.len();
+    if let (Some(bytes), None) = (contents, packet.dsr) {
+        out.extend_from_slice(bytes);
+        let (ip, header) = (packet.packet.ip, out.get_mut(start..).unwrap_or_default());
+        // What a network changes; the rest is as it was sent.
+        if let Some(tos) = header.get(1).copied() {
+            edit_header(header, 1, &[tos & 0xfc | ip.ecn.bits()], IP_CHECKSUM);
+            edit_header(header, 8, &[ip.ttl], IP_CHECKSUM);
+        }
+        return Ok(());
+    }
     let standard = RoutedPacket { size_adjustment: 0, ..*packet };
     out.resize(start + standard.len() as usize, 0);
     let bytes = out.get_mut(start..).unwrap_or_default();
-    let encoded = standard.encode(bytes, Payload::fill_pattern);
+    let encoded = standard.encode(bytes, |payload, to| {
+        let from = contents.and_then(|bytes| bytes.get(bytes.len().checked_sub(to.len())?..));
+        match from {
+            Some(from) => to.copy_from_slice(from),
+            None => Payload::fill_pattern(payload, to),
+        }
+    });
     if encoded.is_err() {
         out.truncate(start);
     }

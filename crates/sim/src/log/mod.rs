@@ -30,6 +30,8 @@ pub struct EventLog {
     /// Frames of several airs overlap, and end in another order than they begin.
     frames_overlap: bool,
     pending: VecDeque<Entry>,
+    /// Packets belong to no flow of a scenario.
+    is_without_flows: bool,
     /// The last recorded state of each flow's aid.
     aid_states: Vec<&'static str>,
     /// The interval at which positions are recorded; `None`: never.
@@ -50,6 +52,7 @@ impl EventLog {
             expects_frames: false,
             frames_overlap: false,
             pending: VecDeque::new(),
+            is_without_flows: false,
             aid_states: Vec::new(),
             position_interval: Some(Duration::from_secs(1)),
             next_positions: Instant::ZERO,
@@ -61,6 +64,12 @@ impl EventLog {
     #[must_use]
     pub fn with_positions(self, interval: Option<Duration>) -> Self {
         Self { position_interval: interval.filter(|interval| !interval.is_zero()), ..self }
+    }
+
+    /// Leaves out the flows of packets, and offsets in their streams: packets are those of programs.
+    #[must_use]
+    pub fn without_flows(self) -> Self {
+        Self { is_without_flows: true, ..self }
     }
 
     /// Prepares the log for entries of frames of this number of airs, which are passed to
@@ -145,9 +154,14 @@ impl EventLog {
     }
 
     fn write(&mut self, entry: &Entry) {
-        if self.write_error.is_none() {
-            self.write_error = self.out.serialize(entry).err();
+        if self.write_error.is_some() {
+            return;
         }
+        self.write_error = if self.is_without_flows {
+            self.out.serialize(Entry { flow: None, offset_bytes: None, ..entry.clone() }).err()
+        } else {
+            self.out.serialize(entry).err()
+        };
     }
 
     /// The file name of a run's log.

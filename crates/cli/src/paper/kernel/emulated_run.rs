@@ -137,7 +137,7 @@ pub fn emulate_run(scenario: &Scenario, run: &PlannedRun) -> io::Result<Emulated
     let snapshot = below.map(ShimThread::stop_and_report).transpose();
     let report = running.stop()?;
     let (arrived, tcp_counts, snapshot) = (arrived?, tcp_counts?, snapshot?);
-    let because = report.warnings();
+    let because = report.measurement_warnings();
     Ok(EmulatedRun {
         completion_s: arrived.complete.map(|at| at.since(Instant::ZERO).as_secs_f64()),
         throughput_bps: endless.then(|| arrived.bytes as f64 * 8.0 / limit.as_secs_f64()),

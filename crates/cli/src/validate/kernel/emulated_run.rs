@@ -53,7 +53,10 @@ pub fn emulate(case: &KernelCase, seed: u64, stop: &AtomicBool) -> io::Result<Em
             .collect::<io::Result<Vec<f64>>>()
     });
     let report = running.stop()?;
-    Ok(EmulatedFlows { throughputs: throughputs?, is_late: !report.warnings().is_empty() })
+    Ok(EmulatedFlows {
+        throughputs: throughputs?,
+        is_late: !report.measurement_warnings().is_empty(),
+    })
 }
 
 /// One flow of a run.

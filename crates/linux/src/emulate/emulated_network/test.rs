@@ -72,7 +72,9 @@ fn a_packet_takes_the_configured_time_and_loses_ttl() {
         [(FAR, 38_000, encode(&arrived)), (FAR, 39_000, encode(&arrived))],
         "three times 1 ms and 10 ms, one behind the other, two routers"
     );
-    let carried = KernelCounts { entered: 2, delivered: 2, bytes: 2500 };
+    let first_entered = Some(at(5));
+    let carried =
+        KernelCounts { entered: 2, delivered: 2, bytes: 2500, first_entered, to_routers: 0 };
     assert_eq!(medium.counts().by_kernel, [carried, KernelCounts::default()]);
 }
 
@@ -293,8 +295,9 @@ fn networks_behind_an_end_are_reachable() {
     medium.offer(at(0), NEAR, &between(near, Ipv4Addr::new(10, 3, 0, 1)));
     medium.offer(at(0), NEAR, &between(near, near));
     let out = leaves(&mut medium, at(100));
-    // Simultaneous; links have their turns by number.
-    assert_eq!(out.iter().map(|l| l.0).collect::<Vec<_>>(), [NEAR, FAR]);
+    // The sender gets two errors at once; the others are simultaneous, and links have their turns by
+    // number.
+    assert_eq!(out.iter().map(|l| l.0).collect::<Vec<_>>(), [NEAR, NEAR, NEAR, FAR]);
     assert_eq!(medium.counts().drops, BTreeMap::from([("unknown-destination", 2)]));
 }
 
@@ -342,7 +345,13 @@ fn radios_carry_packets_with_each_routing() {
             decoded.packet.ip.identification
         });
         assert_eq!(numbers.collect::<Vec<_>>(), Vec::from_iter(0..20), "{routing}");
-        let sent = KernelCounts { entered: 20, delivered: 20, bytes: 25_000 };
+        let sent = KernelCounts {
+            entered: 20,
+            delivered: 20,
+            bytes: 25_000,
+            to_routers: 0,
+            first_entered: Some(at(0)),
+        };
         assert_eq!(medium.counts().by_kernel[NEAR], sent);
     }
 }
@@ -405,8 +414,10 @@ fn routing_does_not_search_for_groups() {
         let ip = IpHeader { destination: to, ..packet.ip };
         medium.offer(at(0), NEAR, &encode(&Packet { ip, ..packet }));
     }
-    assert_eq!(leaves(&mut medium, at(9000)), []);
-    assert_eq!(medium.counts().drops, BTreeMap::from([("unknown-destination", 3)]));
+    // The neighbour gets what is for all, and the sender an error.
+    let out = leaves(&mut medium, at(9000));
+    assert_eq!(out.iter().map(|l| l.0).collect::<Vec<_>>(), [NEAR, FAR, FAR]);
+    assert_eq!(medium.counts().drops, BTreeMap::from([("unknown-destination", 1)]));
 }
 
 #[test]
