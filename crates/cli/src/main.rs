@@ -6,6 +6,7 @@ mod aggregate;
 mod args;
 mod bench;
 mod check;
+mod dask;
 mod emulate;
 mod failure;
 mod files;
