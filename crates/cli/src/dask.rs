@@ -31,7 +31,7 @@ except ImportError as error:
 sys.exit(main())
 ";
 
-/// What the package is asked for.
+/// A request to the package.
 #[derive(Serialize)]
 struct Request<'a> {
     version: &'static str,
