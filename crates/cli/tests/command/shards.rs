@@ -126,8 +126,8 @@ fn shards_that_were_cut_short_are_refused() {
         (cut.as_str(), "b: records.jsonl: runs are missing"),
         (half, "b: records.jsonl: "),
         ("", "b: records.jsonl: runs are missing"),
-        (&twice, "b: records.jsonl: there are runs of another study"),
-        (&turned, "b: records.jsonl: a run is not that of the study"),
+        (twice.as_str(), "b: records.jsonl: there are runs of another study"),
+        (turned.as_str(), "b: records.jsonl: a run is not that of the study"),
     ] {
         bench.file("b/records.jsonl", text);
         let said = refused(&bench, &["--merge", "a", "b"]);
