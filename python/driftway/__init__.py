@@ -11,8 +11,8 @@ with their unit.
 from __future__ import annotations
 
 from driftway import plot
-from driftway._aids import Aid, aid, metric
-from driftway._driftway import Events, Segment, Signal, Table, View
+from driftway._aids import Aid, Growth, aid, growth, metric
+from driftway._driftway import Acked, Events, Segment, Signal, Table, View
 from driftway._errors import RunError, ScenarioError
 from driftway._paper import Paper, paper, papers
 from driftway._results import Results, StudyResults
@@ -22,9 +22,11 @@ from driftway._sweep import sweep
 from driftway._version import __version__, version
 
 __all__ = [
+    "Acked",
     "Aid",
     "Events",
     "FlowState",
+    "Growth",
     "Paper",
     "Results",
     "RunError",
@@ -38,6 +40,7 @@ __all__ = [
     "View",
     "__version__",
     "aid",
+    "growth",
     "load",
     "loads",
     "metric",

@@ -1,4 +1,4 @@
-"""Aids and metrics of one's own."""
+"""Aids, congestion controls and metrics of one's own."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 from driftway import _driftway
-from driftway._driftway import Aid
+from driftway._driftway import Aid, Growth
 
 #: The methods that the simulator calls.
 EVENTS = ("on_down", "on_up", "on_signal", "on_timeout", "on_done", "on_closed")
 
+#: Those of a congestion control.
+GROWTH_EVENTS = ("on_ack", "on_loss", "on_timeout", "on_undo")
+
 _declared: dict[str, tuple[str, type]] = {}
+_growths: dict[str, tuple[str, type]] = {}
 
 Class = TypeVar("Class", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -45,29 +49,58 @@ def aid(name: str) -> Callable[[Class], Class]:
     ...         if signal.kind == "unreachable":
     ...             self.hold(probe_first_s=2, rewind_snd_nxt=True)
     """
+    return _declare("aid", name, Aid, EVENTS, _declared)
+
+
+def growth(name: str) -> Callable[[Class], Class]:
+    """Declare a class as a congestion control, which scenarios name as ``flow.0.tcp.growth``.
+
+    The class has any of these methods; in place of the others is Reno:
+
+    - ``on_ack(acked)``: an acknowledgment outside of loss recovery; it sets ``self.cwnd_bytes``;
+    - ``on_loss(flight_size_bytes, mss_bytes)``: returns the new slow-start threshold (bytes);
+    - ``on_timeout()``: the last loss was a retransmission timeout;
+    - ``on_undo()``: the last reduction is undone.
+
+    The base class ``Growth`` has the window, and ``slow_start``. Each connection has an object of its own. Such a control
+    combines with the loss recoveries newreno, sack and rack-tlp.
+
+    >>> @growth("gentle")
+    ... class Gentle:
+    ...     "Keeps three quarters of the window after a loss."
+    ...     def on_loss(self, flight_size_bytes, mss_bytes):
+    ...         return flight_size_bytes * 3 // 4
+    """
+    return _declare("growth", name, Growth, GROWTH_EVENTS, _growths)
+
+
+def _declare(
+    what: str, name: str, base: type, events: tuple[str, ...], declared: dict[str, tuple[str, type]]
+) -> Callable[[Class], Class]:
     if not isinstance(name, str):
-        raise TypeError('an aid has a name: @dw.aid("mine")')
+        raise TypeError(f'{what}: a name is missing: @dw.{what}("mine")')
 
     def declare(cls: Class) -> Class:
         if not inspect.isclass(cls):
-            raise TypeError(f"@dw.aid({name!r}): expected a class, found {type(cls).__name__}")
-        strange = [of for of in vars(cls) if of.startswith("on_") and of not in EVENTS]
+            raise TypeError(f"@dw.{what}({name!r}): expected a class, found {type(cls).__name__}")
+        strange = [of for of in vars(cls) if of.startswith("on_") and of not in events]
         if strange:
-            raise TypeError(f"{cls.__name__}.{strange[0]}: nobody calls this; the events are {', '.join(EVENTS)}")
-        if not issubclass(cls, Aid):
+            raise TypeError(f"{cls.__name__}.{strange[0]}: nobody calls this; the events are {', '.join(events)}")
+        summary = (cls.__doc__ or f"{cls.__name__}, in Python.").strip().splitlines()[0]
+        if not issubclass(cls, base):
             names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
-            cls = type(cls.__name__, (cls, Aid), names)  # type: ignore[assignment]
-        summary = (inspect.getdoc(cls) or "An aid in Python.").splitlines()[0]
-        # A name that is not valid, or that a built-in aid has, is found when a scenario is loaded.
-        _declared[name] = (summary, cls)
+            cls = type(cls.__name__, (cls, base), names)  # type: ignore[assignment]
+        # A name that is not valid, or that is built in, is found when a scenario is loaded.
+        declared[name] = (summary, cls)
         return cls
 
     return declare
 
 
 def registry() -> _driftway.Registry:
-    """Return the aids that are declared."""
-    return _driftway.Registry([(name, summary, cls) for name, (summary, cls) in _declared.items()])
+    """Return what is declared."""
+    aids, growths = ([(name, *of) for name, of in declared.items()] for declared in (_declared, _growths))
+    return _driftway.Registry(aids, growths)
 
 
 @dataclasses.dataclass(frozen=True)

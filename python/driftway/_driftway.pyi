@@ -246,8 +246,52 @@ class Aid:
         """Probe the route to the peer: ``"repeated"``, ``"single"`` or ``"off"``."""
 
 @final
+class Acked:
+    """An acknowledgment that may change the window of a congestion control."""
+
+    @property
+    def bytes(self) -> int:
+        """The bytes by which the window may grow."""
+    @property
+    def mss_bytes(self) -> int:
+        """The segment size (bytes)."""
+    @property
+    def srtt_s(self) -> float | None:
+        """The smoothed round-trip time (s); ``None`` before it is measured."""
+    @property
+    def rtt_s(self) -> float | None:
+        """The round-trip time of the newest segment that it delivers (s); ``None`` if it is not known."""
+    @property
+    def is_cwnd_limited(self) -> bool:
+        """Whether sending was limited by the window, and not by the application or the peer."""
+    @property
+    def in_flight_bytes(self) -> int:
+        """The bytes in the network after it."""
+    @property
+    def lost_bytes(self) -> int:
+        """The bytes that it has shown to be lost."""
+
+class Growth:
+    """The base class of congestion controls, which ``driftway.growth`` adds to a class."""
+
+    #: The congestion window (bytes), which ``on_ack`` may set.
+    cwnd_bytes: int
+    #: The slow-start threshold (bytes).
+    ssthresh_bytes: int
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    @property
+    def now_s(self) -> float:
+        """The simulated time of the event (s)."""
+    def slow_start(self, acked: Acked) -> int | None:
+        """Grow the window as in slow start, and return the bytes that are left for congestion avoidance.
+
+        ``None`` in slow start.
+        """
+
+@final
 class Registry:
-    def __init__(self, aids: list[tuple[str, str, type]]) -> None: ...
+    def __init__(self, aids: list[tuple[str, str, type]], growths: list[tuple[str, str, type]]) -> None: ...
 
 @final
 class Scenario:

@@ -24,8 +24,11 @@ pub fn interruptible<T: Send>(
     std::thread::scope(|scope| {
         let (sender, receiver) = channel();
         scope.spawn(move || {
+            // The thread is known to Python for as long as it works: otherwise each call of an aid would make it
+            // known, which takes ten times as long as the call.
+            let done = Python::attach(|py| py.detach(work));
             // Nobody listens only if this function has panicked.
-            let _ = sender.send(work());
+            let _ = sender.send(done);
         });
         let receiver = Mutex::new(receiver);
         let mut raised: Option<PyErr> = None;

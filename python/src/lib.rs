@@ -8,6 +8,7 @@ mod columns;
 mod convert;
 mod errors;
 mod event_table;
+mod growth;
 mod interrupt;
 mod registry;
 mod results;
@@ -26,6 +27,8 @@ mod _driftway {
     use crate::aid::{Aid, Segment, Signal, View};
     #[pymodule_export]
     use crate::event_table::EventTable;
+    #[pymodule_export]
+    use crate::growth::{Acked, Growth};
     #[pymodule_export]
     use crate::registry::Registry;
     #[pymodule_export]

@@ -43,7 +43,7 @@ pub struct Done {
 }
 
 /// The reason why a run was not completed.
-enum Undone {
+pub enum Undone {
     /// An exception of the user's code.
     Raised(Arc<RunContext>),
     /// A failure.
@@ -86,7 +86,11 @@ pub fn perform(
     if let Some(call) = on_progress {
         call.call1((finished.load(Ordering::Relaxed),))?;
     }
-    let results = results.map_err(|()| errors::bug("no run failed"))?;
+    collect(py, results.map_err(|()| errors::bug("no run failed"))?)
+}
+
+/// The results of all runs, or the exception of the first that failed by itself.
+pub fn collect<T>(py: Python<'_>, results: Vec<Result<T, Undone>>) -> PyResult<Vec<T>> {
     let mut done = Vec::with_capacity(results.len());
     let mut stopped = false;
     for result in results {
@@ -135,11 +139,7 @@ fn perform_one(
     };
     let watch = Observers { log: log.as_mut(), ..Observers::default() };
     let job = job.at_seed(seed).map_err(Undone::Failed)?;
-    let record = context.within(|| job.run_observed(seed, request.step, watch, stop));
-    if context.has_failed() {
-        return Err(Undone::Raised(context));
-    }
-    let record = record.map_err(Undone::Failed)?.ok_or(Undone::Stopped)?;
+    let record = record(&context, (&*job, seed), request.step, watch, stop)?;
     if let Some(log) = log {
         log.finish().map_err(Undone::Io)?;
     }
@@ -160,6 +160,27 @@ fn perform_one(
         }
     }
     Ok(Done { record, events: events.filter(|_| request.keep_events), metrics })
+}
+
+/// Performs a run with a seed.
+pub fn record(
+    context: &Arc<RunContext>,
+    (job, seed): (&Job, u64),
+    step: Option<Duration>,
+    watch: Observers<'_>,
+    stop: &AtomicBool,
+) -> Result<RunRecord, Undone> {
+    let run = || context.within(|| job.run_observed(seed, step, watch, stop));
+    let record = match job.scenario.has_registered_items() {
+        // Python knows the thread for as long as it works: otherwise each call of an aid would make it known, which
+        // takes ten times as long as the call.
+        true => Python::attach(|py| py.detach(run)),
+        false => run(),
+    };
+    if context.has_failed() {
+        return Err(Undone::Raised(Arc::clone(context)));
+    }
+    record.map_err(Undone::Failed)?.ok_or(Undone::Stopped)
 }
 
 /// The value of a metric of a run; `None` if it has none.

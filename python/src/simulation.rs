@@ -43,7 +43,8 @@ impl Simulation {
             |_| Ok(()),
             || {
                 let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-                run.as_mut().map(|run| work(run, &self.stop))
+                // Connections that open meanwhile get their congestion controls.
+                self.context.within(|| run.as_mut().map(|run| work(run, &self.stop)))
             },
         )?;
         if let Some(error) = self.context.take_error(py) {

@@ -1,11 +1,12 @@
 //! Studies: many runs, their cache, and tables of results.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use driftway::experiment::Error;
 use driftway::experiment::rows;
-use driftway::experiment::runner::{RunCache, RunRecord, Runner};
+use driftway::experiment::runner::{RunCache, RunRecord, Runner, parallel_map};
 use driftway::experiment::study::document::Timing;
 use driftway::experiment::study::outcome::StudyOutcome;
 use driftway::experiment::study::plan::{Plan, plan_with};
@@ -14,6 +15,7 @@ use driftway::experiment::study::select::{Selection, SelectionArgs, select};
 use driftway::experiment::study::source::{self, Source};
 use driftway::experiment::sweep::{Sweep, build_study_with, study_with_settings_and};
 use driftway::experiment::vary::Vary;
+use driftway::sim::Observers;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
@@ -22,6 +24,8 @@ use crate::errors;
 use crate::interrupt::interruptible;
 use crate::registry::Registry;
 use crate::results::table;
+use crate::run_context::RunContext;
+use crate::runs;
 use crate::table::Table;
 use crate::worker::Task;
 
@@ -55,6 +59,35 @@ impl Study {
         let plan = plan_with(source, &registry.entries)?;
         let selection = select(&plan, part)?;
         Ok(Self { plan, selection })
+    }
+
+    /// Performs the recorded runs of scenarios of which some have aids in Python, without the cache.
+    fn run_with_python(
+        &self,
+        py: Python<'_>,
+        runner: &Runner<'_>,
+        stop: &Arc<AtomicBool>,
+        report: impl FnMut(Python<'_>) -> PyResult<()>,
+    ) -> PyResult<Vec<RunRecord>> {
+        let all = self.runs();
+        let results = interruptible(py, stop, report, || {
+            parallel_map(runner.threads, all.len(), |index| {
+                let SelectedRun { task, .. } = all[index];
+                let context = RunContext::new(task.seed, Arc::clone(stop));
+                let job = task.job.at_seed(task.seed).map_err(runs::Undone::Failed);
+                let watch = Observers::default();
+                let done = job.and_then(|job| match stop.load(Ordering::Relaxed) {
+                    true => Err(runs::Undone::Stopped),
+                    false => runs::record(&context, (&*job, task.seed), task.step, watch, stop),
+                });
+                match &done {
+                    Ok(_) => (runner.on_finished)(),
+                    Err(_) => stop.store(true, Ordering::Relaxed),
+                }
+                Ok::<_, ()>(done)
+            })
+        })?;
+        runs::collect(py, results.map_err(|()| errors::bug("no run failed"))?)
     }
 
     fn runs(&self) -> Vec<SelectedRun<'_>> {
@@ -112,9 +145,9 @@ impl Study {
     ) -> PyResult<Self> {
         convert::step(step)?;
         let vary = vary.into_iter().map(|(keys, values)| Vary { keys, values }).collect();
+        let part = SelectionArgs { figures: Vec::new(), runs, quick };
         let runs = runs.unwrap_or(DEFAULT_RUNS);
         let sweep = Sweep { vary, set, metrics, runs, step: step.map(str::to_owned) };
-        let part = SelectionArgs { figures: Vec::new(), runs, quick };
         let source = build_study_with(&file, &sweep, &registry.entries);
         let made = source.and_then(|source| Self::new(source, registry, &part));
         made.map_err(|error| errors::of_study(&error))
@@ -174,9 +207,9 @@ impl Study {
         let default = self.has_python_items().then_some(1);
         let threads = convert::threads(jobs, default)?;
         let cache = open_cache(cache.as_deref())?;
-        let (stop, finished) = (AtomicBool::new(false), AtomicU64::new(0));
+        let (stop, finished) = (Arc::new(AtomicBool::new(false)), AtomicU64::new(0));
         let mut shown = None;
-        let report = |_: Python<'_>| {
+        let mut report = |_: Python<'_>| {
             let count = finished.load(Ordering::Relaxed);
             match on_progress {
                 Some(call) if shown.replace(count) != Some(count) => call.call1((count,)).map(drop),
@@ -186,8 +219,13 @@ impl Study {
         let on_finished = || _ = finished.fetch_add(1, Ordering::Relaxed);
         let runner =
             Runner { threads, cache, ignore_cache: fresh, stop: &stop, on_finished: &on_finished };
-        let made = interruptible(py, &stop, report, || {
-            results::run_selection(&self.plan, &self.selection, &runner)
+        let records = match self.has_python_items() {
+            true => Some(self.run_with_python(py, &runner, &stop, &mut report)?),
+            false => None,
+        };
+        let made = interruptible(py, &stop, report, || match records {
+            Some(records) => results::complete(&self.plan, &self.selection, records, &runner),
+            None => results::run_selection(&self.plan, &self.selection, &runner),
         })?;
         let results = made.map_err(|error| match error {
             Error::Stopped { .. } => PyKeyboardInterrupt::new_err(error.to_string()),

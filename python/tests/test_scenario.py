@@ -14,7 +14,7 @@ def test_a_scenario_is_read_from_a_file_and_from_a_text() -> None:
     path = ROOT / "scenarios/lossy-path.toml"
     of_file, of_text = dw.load(path), dw.loads(path.read_text())
     assert of_file.digest == of_text.digest
-    assert of_file.name == "lossy path" or of_file.name
+    assert of_file.name == of_text.name != ""
     assert dw.loads(of_file.to_toml()).digest == of_file.digest
     assert "# " in of_file.to_toml(documented=True)
 
