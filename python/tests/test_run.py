@@ -49,7 +49,7 @@ def test_tables_are_read_by_polars() -> None:
 def test_events_are_those_of_the_command(tmp_path: Path) -> None:
     path = ROOT / "scenarios/adhoc-chain.toml"
     results = dw.load(path).run(seeds=[1, 2], events=True, progress=False)
-    command("run", path, "--runs", 2, "--out", tmp_path / "o", "--events")
+    command("run", path, "--runs", 2, "--out", tmp_path / "o", "--events", "--trace")
     events = results.events
     assert events is not None and events.seeds == [1, 2]
     found = polars.DataFrame(events)
