@@ -5,9 +5,9 @@ TOOLS := target/tools
 RELEASE := target/release/driftway
 
 # What `make test` consists of.
-PHASES := lint unit-build unit my-aid no-std release-build size determinism demo verdicts fuzz-short
+PHASES := lint unit-build unit my-aid no-std release-build size determinism demo verdicts python fuzz-short
 
-.PHONY: help papers test test-all test-times $(PHASES) fault-injection kernel papers-in-full fuzz-long fuzz audit bench bench-programs bench-radio field field-soak validate reference diagrams man picture need
+.PHONY: help papers test test-all test-times $(PHASES) fault-injection kernel papers-in-full fuzz-long fuzz audit bench bench-programs bench-radio field field-soak validate wheel reference diagrams man picture need need-python
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
@@ -21,6 +21,8 @@ help:
 	@echo "make bench-programs  nginx, rsync, ssh, redis, mosquitto, postgresql over an emulated path; as root, two minutes"
 	@echo "make field     what the shim gives under Linux's TCP, and what it costs; as root, an hour"
 	@echo "make field-soak  a gigabyte under each fault below the shim, every byte checked; as root"
+	@echo "make wheel     the Python package as a wheel, to target/wheels"
+	@echo "make python    the wheel, and its tests in a virtual environment"
 	@echo "make audit     licences, bans, sources and advisories of what is depended on; needs network"
 	@echo "make fuzz      coverage-guided fuzzing, FUZZ_SECONDS (600) a target; needs a C++ compiler"
 	@echo "make man       write dist/man/*.1 anew from --help"
@@ -30,6 +32,9 @@ help:
 
 need:
 	@scripts/need
+
+need-python:
+	@scripts/need python
 
 release-build: need
 	$(CARGO) build --release --locked -p driftway-cli
@@ -53,7 +58,7 @@ verdicts: release-build
 		$(RELEASE) paper $$paper --numbers --fresh > /dev/null; \
 	done
 
-test: need $(PHASES)
+test: need-python $(PHASES)
 	@echo "make test: all passed"
 
 # For those who can wait: what differs from `make test` in amount and not in kind.
@@ -94,6 +99,12 @@ kernel: need
 # A crate of one file outside the workspace, which adds an aid: the quick loop of docs/guide.md.
 my-aid: need
 	cd examples/my-aid && $(CARGO) run --release --locked --target-dir ../../target/my-aid
+
+# The Python package: its wheel, and its tests where that is installed, beside the command.
+wheel: need-python
+	@scripts/python wheel
+python: need-python release-build
+	@scripts/python
 
 no-std: need
 	cd checks/no-std && $(CARGO) build --locked --target-dir ../../target/no-std

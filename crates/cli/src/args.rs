@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
+use driftway_experiment::study::shard::Shard;
 use driftway_experiment::vary::Vary;
 use driftway_scenario::{Size, Time};
 
@@ -396,6 +397,15 @@ pub struct SweepArgs {
     /// Repeat runs that are cached
     #[arg(long)]
     pub fresh: bool,
+    /// Perform the I-th of N parts of the runs, from 1, and write their records to DIR
+    #[arg(long, value_name = "I/N", value_parser = Shard::from_str, requires = "out", conflicts_with = "json")]
+    pub shard: Option<Shard>,
+    /// Take the runs from the directories of all shards
+    #[arg(long, value_name = "DIR", num_args = 1.., requires = "out", conflicts_with_all = ["shard", "fresh"])]
+    pub merge: Vec<PathBuf>,
+    /// Perform the runs on the workers of a Dask scheduler, e.g. tcp://10.0.0.1:8786
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["shard", "merge"])]
+    pub dask: Option<String>,
     /// Write the page, results.json, and tables as CSV and Parquet to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -8,6 +8,7 @@ mod assignment;
 mod bench;
 mod check;
 mod ctl;
+mod dask;
 mod emulate;
 mod exit_status;
 mod failure;

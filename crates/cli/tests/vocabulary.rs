@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What is checked, from the root of the repository.
-const PLACES: [&str; 21] = [
+const PLACES: [&str; 22] = [
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "Makefile",
@@ -24,6 +24,7 @@ const PLACES: [&str; 21] = [
     "fuzz/guided/src",
     "fuzz/src",
     "papers",
+    "python",
     "scenarios",
     "scripts",
     "studies",
@@ -34,8 +35,9 @@ const PLACES: [&str; 21] = [
 ];
 
 /// Endings of files that hold text.
-const ENDINGS: [&str; 14] = [
+const ENDINGS: [&str; 17] = [
     "rs", "md", "toml", "html", "css", "js", "dot", "1", "service", "sh", "awk", "tcl", "c", "txt",
+    "py", "pyi", "ipynb",
 ];
 
 /// Words with which no doc comment begins: they name a question and not a thing.

@@ -39,6 +39,8 @@ pub enum Error {
     },
     /// The other simulator, run alongside, is not available or failed.
     ExternalSimulator(String),
+    /// Runs on a cluster failed.
+    Cluster(String),
     /// The user interrupted the study. Completed runs remain in the cache.
     Stopped {
         /// Number of completed runs.
@@ -92,7 +94,7 @@ impl fmt::Display for Error {
                  command:\n  {command}",
                 env!("CARGO_PKG_VERSION")
             ),
-            Self::ExternalSimulator(what) => f.write_str(what),
+            Self::ExternalSimulator(what) | Self::Cluster(what) => f.write_str(what),
             Self::Stopped { finished, total } => {
                 write!(f, "stopped with {finished} of {total} runs finished")
             }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use driftway_scenario::{Application, Scenario, Transport};
+use driftway_scenario::{Application, Registry, Scenario, Transport};
 use toml::{Table, Value};
 
 use crate::error::Error;
 use crate::study::format::Study;
-use crate::study::plan::plan;
+use crate::study::plan::plan_with;
 use crate::study::source::Source;
 use crate::vary::Vary;
 use crate::{labels, words};
@@ -34,6 +34,15 @@ pub struct Sweep {
 ///
 /// The scenario or a varied key is invalid.
 pub fn build_study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
+    build_study_with(file, sweep, &Registry::new())
+}
+
+/// Does the same as [`build_study`], with the names of a registry besides the built-in ones.
+///
+/// # Errors
+///
+/// The scenario or a varied key is invalid.
+pub fn build_study_with(file: &Path, sweep: &Sweep, registry: &Registry) -> Result<Source, Error> {
     let all_keys: Vec<&String> = sweep.vary.iter().flat_map(|vary| &vary.keys).collect();
     if let Some(at) = (0..all_keys.len()).find(|&at| all_keys[..at].contains(&all_keys[at])) {
         return Err(Error::refused(format!("--vary {}: duplicate key", all_keys[at])));
@@ -48,7 +57,7 @@ pub fn build_study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
     // As at the first point, so that an invalid key is an error of the command line.
     let first = sweep.vary.iter().filter_map(|vary| vary.places().next()).flatten();
     let set: Vec<_> = sweep.set.iter().cloned().chain(first).collect();
-    let scenario = Scenario::load(file, &set)?;
+    let scenario = Scenario::load_with(file, &set, registry)?;
 
     let axis = sweep.vary.iter().position(Vary::is_axis);
     let rest = || sweep.vary.iter().enumerate().filter(|(at, _)| Some(*at) != axis);
@@ -129,9 +138,22 @@ fn check_metrics(names: &[String]) -> Result<(), Error> {
 ///
 /// The study is invalid, or an arm or an axis sets one of the keys.
 pub fn study_with_settings(file: &Path, set: &[(String, String)]) -> Result<Source, Error> {
+    study_with_settings_and(file, set, &Registry::new())
+}
+
+/// Does the same as [`study_with_settings`], with the names of a registry besides the built-in ones.
+///
+/// # Errors
+///
+/// The study is invalid, or an arm or an axis sets one of the keys.
+pub fn study_with_settings_and(
+    file: &Path,
+    set: &[(String, String)],
+    registry: &Registry,
+) -> Result<Source, Error> {
     let source = Source::from_file(file)?;
     // An error of the study itself is located in its file.
-    let study = plan(Source::from_file(file)?)?.study;
+    let study = plan_with(Source::from_file(file)?, registry)?.study;
     for (key, _) in set {
         check_not_varied(&study, key)?;
     }
@@ -225,6 +247,7 @@ fn measures(scenario: &Scenario, asked: &[String]) -> Vec<Value> {
 #[cfg(test)]
 mod test {
     use super::*;
+    use crate::study::plan::plan;
 
     fn swept(vary: &[&str]) -> Result<crate::study::plan::Plan, Error> {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/adhoc-cbr.toml");

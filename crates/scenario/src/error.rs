@@ -14,6 +14,7 @@ use crate::renamed::renamed_key;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     location: String,
+    line_and_column: Option<(usize, usize)>,
     message: String,
     help: Option<String>,
 }
@@ -22,7 +23,8 @@ impl Error {
     /// An error in a file as a whole.
     pub(crate) fn in_file(file: impl fmt::Display, message: &str, help: &str) -> Self {
         let help = (!help.is_empty()).then(|| help.to_owned());
-        Self { location: file.to_string(), message: message.to_owned(), help }
+        let location = file.to_string();
+        Self { location, line_and_column: None, message: message.to_owned(), help }
     }
 
     /// A diagnostic with its origin converted to a location.
@@ -32,11 +34,13 @@ impl Error {
         text: &str,
         overrides: &[(String, String)],
     ) -> Self {
+        let mut line_and_column = None;
         let location = match fault.origin {
             Some(Origin::Text(offset)) => {
                 let before = text.get(..offset).unwrap_or(text);
                 let line = before.matches('\n').count() + 1;
                 let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
+                line_and_column = Some((line, column));
                 format!("{file}:{line}:{column}")
             }
             Some(Origin::Override(number)) => {
@@ -44,12 +48,17 @@ impl Error {
             }
             None => file.to_owned(),
         };
-        Self { location, message: fault.message, help: fault.help }
+        Self { location, line_and_column, message: fault.message, help: fault.help }
     }
 
     /// Location: `FILE:LINE:COLUMN`, `FILE` or `--set KEY`.
     pub fn location(&self) -> &str {
         &self.location
+    }
+
+    /// Line and column in the file, from 1; `None` for an override, and for the file as a whole.
+    pub const fn line_and_column(&self) -> Option<(usize, usize)> {
+        self.line_and_column
     }
 
     /// Error message.

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use driftway_base::{Instant, LinkId, NodeId};
-use driftway_linux::{EmulationControl, ImpossibleChange, LiveChange, NetworkStatus, link_changes};
+use driftway_linux::{
+    EmulationControl, ImpossibleChange, LiveChange, NetworkStatus, UnchangeableLink, link_changes,
+};
 use driftway_scenario::Scenario;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use nix::unistd::geteuid;
@@ -155,7 +157,16 @@ impl Controlled {
             other => format!("{other:?}"),
         })?;
         let words: Vec<String> = keys.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let changes = link_changes(&self.scenario, &scenario);
+        let changes =
+            link_changes(&self.scenario, &scenario).map_err(|UnchangeableLink(link)| {
+                format!(
+                    "set {}: link {} differs by direction, follows a trace, or has delays that are \
+                 correlated or in steps\nthe rate, the delay and the errors of both directions can \
+                 be changed together",
+                    words.join(" "),
+                    link.index() + 1
+                )
+            })?;
         let answer = self.change(&changes, format!("set {}", words.join(" ")))?;
         self.source = source;
         self.scenario = scenario;

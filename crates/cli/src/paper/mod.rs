@@ -12,12 +12,14 @@ use std::fs::File;
 use std::num::NonZeroU64;
 use std::path::Path;
 
+use driftway_experiment::Error;
 use driftway_experiment::rows;
+use driftway_experiment::runner::{RunRecord, Runner};
 use driftway_experiment::study::citations;
 use driftway_experiment::study::document::{StudyDocument, Timing};
 use driftway_experiment::study::outcome::StudyOutcome;
 use driftway_experiment::study::plan::{Plan, plan};
-use driftway_experiment::study::results::{self, Results};
+use driftway_experiment::study::results::{self, Results, SelectedRun};
 use driftway_experiment::study::select::{RecordedVerdicts, Selection, SelectionArgs, select};
 use driftway_experiment::study::single_reading::restrict_to_reading;
 use driftway_experiment::study::source::Source;
@@ -81,6 +83,20 @@ pub fn run_study(
     (jobs, fresh): (Option<NonZeroU64>, bool),
     output: Output<'_>,
 ) -> Result<(), Failure> {
+    run_study_from(plan, wanted, (jobs, fresh), output, results::run_recorded)
+}
+
+/// Does the same as [`run_study`] with `records`, which performs the recorded runs or takes them from elsewhere.
+///
+/// # Errors
+/// Those of [`run_study`], and of `records`.
+pub fn run_study_from(
+    plan: &Plan,
+    wanted: &SelectionArgs,
+    (jobs, fresh): (Option<NonZeroU64>, bool),
+    output: Output<'_>,
+    records: impl FnOnce(&[SelectedRun<'_>], &Runner<'_>) -> Result<Vec<RunRecord>, Error>,
+) -> Result<(), Failure> {
     let selection = select(plan, wanted)?;
     let options = RunnerOptions { jobs, fresh, runs: results::run_count(&selection) };
     check_output(output.out)?;
@@ -93,7 +109,7 @@ pub fn run_study(
         (false, _) => None,
     };
     let (document, kept) = with_output(output.out, |destination| {
-        let (results, timing) = run_selection(plan, &selection, options)?;
+        let (results, timing) = run_selection(plan, &selection, options, records)?;
         let outcome = StudyOutcome { plan, selection: &selection, results: &results };
         let document = outcome.document(timing);
         if let Some(dir) = destination {
@@ -166,11 +182,14 @@ fn run_selection(
     plan: &Plan,
     selection: &Selection,
     asked: RunnerOptions,
+    records: impl FnOnce(&[SelectedRun<'_>], &Runner<'_>) -> Result<Vec<RunRecord>, Error>,
 ) -> Result<(Results, Timing), Failure> {
     #[expect(clippy::disallowed_methods, reason = "measures wall-clock time only")]
     let started = std::time::Instant::now();
-    let results =
-        runner::with_runner(asked, |runner| results::run_selection(plan, selection, runner))?;
+    let results = runner::with_runner(asked, |runner| {
+        let records = records(&results::selected_runs(plan, selection), runner)?;
+        results::complete(plan, selection, records, runner)
+    })?;
     let wall_s = started.elapsed().as_secs_f64();
     let timing = Timing {
         wall_s,

@@ -9,6 +9,7 @@ mod page;
 mod paper;
 mod replay;
 mod results;
+mod shards;
 mod split;
 mod sweep;
 mod terminal;

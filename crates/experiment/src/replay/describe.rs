@@ -48,7 +48,7 @@ pub struct RunDescription {
 pub struct Wire {
     /// Its ends.
     pub between: [u32; 2],
-    /// Its rate (bit/s).
+    /// Its rate, or the mean of a measured one (bit/s).
     pub rate_bps: u64,
 }
 
@@ -162,7 +162,8 @@ fn air(adhoc: &Adhoc) -> Air {
 
 /// The wires of a network: of a path, the hops of the chain, then those of each parallel route.
 fn wires(network: &Network) -> Vec<Wire> {
-    let wire = |between: [u32; 2], link: &Link| Wire { between, rate_bps: link.rate.0.as_bps() };
+    let wire =
+        |between: [u32; 2], link: &Link| Wire { between, rate_bps: link.mean_rate().as_bps() };
     match network {
         Network::Adhoc(_) => Vec::new(),
         Network::Mixed(mixed) => mixed.wires.iter().map(|of| wire(of.between, &of.link)).collect(),

@@ -13,6 +13,7 @@ mod parquet;
 mod table;
 mod varied;
 
+use driftway_base::Duration;
 use driftway_scenario::{Time, Transport};
 use driftway_sim::columns::{ColumnInfo, Values as Kind};
 use driftway_sim::results::{
@@ -102,6 +103,17 @@ pub fn tables_of_runs(runs: &[RunResult]) -> [Table; 2] {
         Table::new(name, [named(&SEED, [Values::Int(seeds)]), columns].concat())
     };
     [table("runs", seeds, run_columns(&runs)), table("flows", seeds_of_flows, flow_columns(&flows))]
+}
+
+/// The table `steps` of runs that belong to no study, of which each has its seed; `step` is the time between the
+/// rows of a flow.
+pub fn steps_of_runs(runs: &[(u64, &Samples)], step: Duration) -> Table {
+    let seed =
+        |(seed, samples): &(u64, &Samples)| std::iter::repeat_n(Some(*seed as i64), samples.rows());
+    let seeds = runs.iter().flat_map(seed).collect();
+    let kept: Vec<&Samples> = runs.iter().map(|(_, samples)| *samples).collect();
+    let columns = step_columns(&kept, step.as_secs_f64());
+    Table::new("steps", [named(&SEED, [Values::Int(seeds)]), columns].concat())
 }
 
 /// A run and the figure, arm and point to which it belongs.

@@ -65,7 +65,7 @@ impl RunCache {
 
     /// Returns the run if it is cached. A file that is not a record of this run is ignored.
     pub fn get(&self, job: &Job, seed: u64, step: Option<Duration>) -> Option<RunRecord> {
-        let bytes = fs::read(self.file(job, seed, step)).ok()?;
+        let bytes = fs::read(self.file(&job.digest, seed, step)).ok()?;
         let record: RunRecord = serde_json::from_slice(&bytes).ok()?;
         let same = record.version == VERSION && record.scenario == job.digest;
         (same && record.seed == seed && record.samples.is_some() == step.is_some())
@@ -77,8 +77,8 @@ impl RunCache {
     /// # Errors
     ///
     /// It cannot be written.
-    pub fn put(&self, job: &Job, step: Option<Duration>, record: &RunRecord) -> Result<(), Error> {
-        let file = self.file(job, record.seed, step);
+    pub fn put(&self, step: Option<Duration>, record: &RunRecord) -> Result<(), Error> {
+        let file = self.file(&record.scenario, record.seed, step);
         self.write(&file, record).map_err(|error| Error::io("store a run in", &file, error))
     }
 
@@ -91,12 +91,12 @@ impl RunCache {
         Ok(())
     }
 
-    fn file(&self, job: &Job, seed: u64, step: Option<Duration>) -> PathBuf {
+    fn file(&self, digest: &str, seed: u64, step: Option<Duration>) -> PathBuf {
         let name = match step {
             None => format!("{seed}.json"),
             Some(step) => format!("{seed}-{}.json", step.as_nanos()),
         };
-        self.dir.join(&job.digest).join(name)
+        self.dir.join(digest).join(name)
     }
 }
 

@@ -65,7 +65,7 @@ impl Runner<'_> {
             }
             let made = job.run_recorded(seed, step, self.stop)?;
             if let (Some(cache), Some(record)) = (cache, &made) {
-                cache.put(job, step, record)?;
+                cache.put(step, record)?;
             }
             Ok(made)
         })

@@ -75,13 +75,7 @@ impl Job {
         watch: Observers<'_>,
         stop: &AtomicBool,
     ) -> Result<Option<RunResult>, Error> {
-        self.catch_failure(seed, || {
-            let mut simulation = Simulation::new(&self.scenario, seed, watch)?;
-            if advance(&mut simulation, Instant::FAR_FUTURE, stop)?.is_none() {
-                return Ok(None);
-            }
-            simulation.finish().map(Some)
-        })
+        Ok(self.run_observed(seed, None, watch, stop)?.map(|record| record.result))
     }
 
     /// Performs a run for the cache, with samples every `step`; `None` if `stop` was set.
@@ -95,9 +89,24 @@ impl Job {
         step: Option<Duration>,
         stop: &AtomicBool,
     ) -> Result<Option<RunRecord>, Error> {
+        self.run_observed(seed, step, Observers::default(), stop)
+    }
+
+    /// Performs a run with samples every `step` and with an observer; `None` if `stop` was set.
+    ///
+    /// # Errors
+    ///
+    /// A bug in driftway.
+    pub fn run_observed(
+        &self,
+        seed: u64,
+        step: Option<Duration>,
+        watch: Observers<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Option<RunRecord>, Error> {
         let before = thread_cpu_time();
         let made = self.catch_failure(seed, || {
-            let mut simulation = Simulation::new(&self.scenario, seed, None)?;
+            let mut simulation = Simulation::new(&self.scenario, seed, watch)?;
             let mut samples = step.map(|_| Samples::default());
             let mut until = Instant::ZERO;
             loop {

@@ -16,6 +16,7 @@ pub mod reference;
 mod reference_check;
 pub mod results;
 pub mod select;
+pub mod shard;
 pub mod single_reading;
 pub mod source;
 pub mod statement;

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use driftway_scenario::{Adhoc, Coordinate, Error as Wrong, Mobility, Scenario, TomlFile, Unit};
+use driftway_scenario::{
+    Adhoc, Coordinate, Error as Wrong, Mobility, Registry, Scenario, TomlFile, Unit,
+};
 
 use super::check::{self, keys};
 use super::files::Source;
@@ -57,10 +59,19 @@ impl Plan {
 ///
 /// The first error and its location.
 pub fn plan(source: Source) -> Result<Plan, Error> {
+    plan_with(source, &Registry::new())
+}
+
+/// Does the same as [`plan`], with the names of a registry besides the built-in ones.
+///
+/// # Errors
+///
+/// The first error and its location.
+pub fn plan_with(source: Source, registry: &Registry) -> Result<Plan, Error> {
     let file = source.parse_study()?;
     let mut study: Study = file.read()?;
     study.fill_defaults();
-    replan(source, study)
+    plan_study(source, study, registry)
 }
 
 /// Plans a study of which a part was removed after it was read, with its defaults filled in.
@@ -69,12 +80,17 @@ pub fn plan(source: Source) -> Result<Plan, Error> {
 ///
 /// The first error and its location in the file.
 pub fn replan(source: Source, study: Study) -> Result<Plan, Error> {
+    plan_study(source, study, &Registry::new())
+}
+
+fn plan_study(source: Source, study: Study, registry: &Registry) -> Result<Plan, Error> {
     let file = source.parse_study()?;
     check::check_names(&file, &study)?;
     let mut planner = Planner {
         source: &source,
         file: &file,
         study: &study,
+        registry,
         jobs: Vec::new(),
         job_numbers: BTreeMap::new(),
         texts: BTreeMap::new(),
@@ -91,6 +107,7 @@ struct Planner<'a> {
     source: &'a Source,
     file: &'a TomlFile,
     study: &'a Study,
+    registry: &'a Registry,
     jobs: Vec<Job>,
     /// Jobs by their scenario's digest and first seed.
     job_numbers: BTreeMap<(String, Option<u64>), usize>,
@@ -152,7 +169,8 @@ impl Planner<'_> {
                 self.texts.entry(name.clone()).or_insert(text)
             }
         };
-        let scenario = Scenario::parse(&place, text, &set).map_err(|error| {
+        let loaded = Scenario::parse_with(&place, text, &set, self.registry);
+        let scenario = loaded.map_err(|error| {
             let error = self.relocate(&error, figure, of_arm, step);
             let of = format!("figure {}, arm {}", of_figure.id, of_arm.name);
             Error::File { error: Box::new(error), context: Some(of) }

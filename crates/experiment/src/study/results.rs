@@ -47,6 +47,28 @@ pub fn run_count(selection: &Selection) -> u64 {
     (selection.jobs.len() * selection.seeds.len() + selection.traces.len()) as u64
 }
 
+/// A recorded run of a selection.
+#[derive(Clone, Copy, Debug)]
+pub struct SelectedRun<'a> {
+    /// The index of its job in the plan.
+    pub job: usize,
+    /// The run.
+    pub task: Task<'a>,
+}
+
+/// The runs of a selection that are recorded, which are all but the traced ones: by job, then by seed.
+pub fn selected_runs<'a>(plan: &'a Plan, selection: &Selection) -> Vec<SelectedRun<'a>> {
+    let step: Option<Duration> = plan.study.step.map(|Time(step)| step);
+    let of_job = |&number: &usize| {
+        let job = &plan.jobs[number];
+        let first = job.first_seed.unwrap_or(plan.study.first_seed);
+        let seed = move |seed: &u64| first + (seed - plan.study.first_seed);
+        let seeds = selection.seeds.iter().map(seed);
+        seeds.map(move |seed| SelectedRun { job: number, task: Task { job, seed, step } })
+    };
+    selection.jobs.iter().flat_map(of_job).collect()
+}
+
 /// Performs the selected runs, with samples if the study requests them.
 ///
 /// # Errors
@@ -57,19 +79,38 @@ pub fn run_selection(
     selection: &Selection,
     runner: &Runner<'_>,
 ) -> Result<Results, Error> {
-    let step: Option<Duration> = plan.study.step.map(|Time(step)| step);
-    let all = selection.jobs.iter().flat_map(|job| selection.seeds.iter().map(move |s| (*job, *s)));
-    let all: Vec<(usize, u64)> = all.collect();
-    let task = |&(number, seed): &(usize, u64)| {
-        let job = &plan.jobs[number];
-        let first = job.first_seed.unwrap_or(plan.study.first_seed);
-        Task { job, seed: first + (seed - plan.study.first_seed), step }
-    };
+    let records = run_recorded(&selected_runs(plan, selection), runner)?;
+    complete(plan, selection, records, runner)
+}
+
+/// Performs some of the selected runs; the records are in their order.
+///
+/// # Errors
+///
+/// A failed run, or an interruption.
+pub fn run_recorded(
+    runs: &[SelectedRun<'_>],
+    runner: &Runner<'_>,
+) -> Result<Vec<RunRecord>, Error> {
     // A file that is missing is found before anything runs.
-    for Task { job, seed, .. } in all.iter().map(task) {
-        job.at_seed(seed)?;
+    for SelectedRun { task: Task { job, seed, .. }, .. } in runs {
+        job.at_seed(*seed)?;
     }
-    let records = runner.run(&all.iter().map(task).collect::<Vec<_>>())?;
+    runner.run(&runs.iter().map(|run| run.task).collect::<Vec<_>>())
+}
+
+/// The results of a selection from the records of all [`selected_runs`], in their order; performs the traced
+/// runs.
+///
+/// # Errors
+///
+/// A failed run, or an interruption.
+pub fn complete(
+    plan: &Plan,
+    selection: &Selection,
+    records: Vec<RunRecord>,
+    runner: &Runner<'_>,
+) -> Result<Results, Error> {
     let traced = runner.run_each(selection.traces.len(), |index| {
         let of = &selection.traces[index];
         let mut trace = Trace::default();
@@ -78,9 +119,10 @@ pub fn run_selection(
         Ok(made.map(|result| (of.clone(), result.events, std::mem::take(trace.flow(of.flow)))))
     })?;
     let mut results = Results { runs: run_count(selection), ..Results::default() };
-    for ((job, _), RunRecord { result, samples, .. }) in all.into_iter().zip(records) {
+    let runs = selected_runs(plan, selection);
+    for (run, RunRecord { result, samples, .. }) in runs.into_iter().zip(records) {
         results.events += result.events;
-        results.jobs.entry(job).or_default().push(JobRun { result, samples });
+        results.jobs.entry(run.job).or_default().push(JobRun { result, samples });
     }
     for (of, events, trace) in traced {
         results.events += events;

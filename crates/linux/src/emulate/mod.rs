@@ -33,7 +33,7 @@ pub use emulated_network::{
     DepartingPacket, EmulatedNetwork, EmulationCounts, KernelCounts, not_emulated,
 };
 pub use lateness::LatenessHistogram;
-pub use link_changes::link_changes;
+pub use link_changes::{UnchangeableLink, link_changes};
 pub use observer::NetworkObserver;
 use packet_loop::{LoopOutcome, PacketLoop};
 use progress::Progress;

@@ -80,10 +80,10 @@ impl Tolerance {
     }
 }
 
-/// The time of a full packet on a link, and the spread of its delay.
+/// The time of a full packet on a link, and the spread of its delay. A measured rate counts in the mean.
 fn jitter(link: &Link, mtu: u16) -> Duration {
-    let (BitRate(rate), (low, high)) = (link.rate, link.delay.bounds());
-    rate.transmission_time(mtu.into()) + high.saturating_sub(low)
+    let (low, high) = link.delay_bounds();
+    link.mean_rate().transmission_time(mtu.into()) + high.saturating_sub(low)
 }
 
 /// The time of a full packet at a station with the air to itself.
