@@ -103,8 +103,10 @@ my-aid: need
 # The Python package: its wheel, and its tests where that is installed, beside the command.
 wheel: need-python
 	@scripts/python wheel
-python: need-python release-build
-	@scripts/python
+# Without Python it is skipped, with DRIFTWAY_NEED_PYTHON=1, as in CI, that fails.
+python: release-build
+	@if [ -n "$(DRIFTWAY_NEED_PYTHON)" ] || scripts/need python; then scripts/need python && scripts/python; \
+	else echo "SKIPPED: the tests of the Python package"; fi
 
 no-std: need
 	cd checks/no-std && $(CARGO) build --locked --target-dir ../../target/no-std

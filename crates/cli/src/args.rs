@@ -154,7 +154,7 @@ pub struct EmulateArgs {
     /// Programs share the host's files, host name, processes and /sys
     #[arg(long)]
     pub share: bool,
-    /// Give NODE a default route over INTERFACE of the host, and all others one to it; with NAT
+    /// Lead what leaves the network from NODE over INTERFACE of the host
     #[arg(long, value_name = "NODE=INTERFACE", value_parser = assignment)]
     pub uplink: Option<(String, String)>,
     /// Give NODE a further ADDRESS; repeatable
@@ -227,10 +227,10 @@ struct ProgramOptions {
     /// Shell command for a node (number, name, near or far); repeatable
     #[arg(long, num_args = 2, value_names = ["NODE", "COMMAND LINE"], allow_hyphen_values = true)]
     at: Vec<OsString>,
-    /// Port, or shell command that succeeds, when the --far or --at before is ready
+    /// Readiness of the --far or --at before: its port, or a command
     #[arg(long, value_name = "LINE|PORT")]
     ready: Vec<OsString>,
-    /// Start the --far or --at before it (before all of these: COMMAND) at TIME
+    /// Start the --far or --at before, or else COMMAND, at TIME
     #[arg(long, value_name = "TIME", value_parser = Time::from_str)]
     after: Vec<Time>,
 }

@@ -14,6 +14,8 @@ const RTTS_MS: [u64; 5] = [5, 20, 40, 100, 200];
 const LOSSES: [f64; 5] = [0.0, 0.001, 0.003, 0.01, 0.03];
 const NEIGHBOURS: [u32; 4] = [1, 2, 5, 20];
 const GROWTHS: [&str; 2] = ["cubic", "reno"];
+/// Neighbours with a model of the path, which are not in the grid.
+const MODELS: [&str; 2] = ["bbr", "bbr3"];
 const DROP_TAIL_BDP: [f64; 7] = [0.02, 0.05, 0.1, 0.3, 1.0, 2.0, 4.0];
 
 /// Shorter pipes have no queue of a fraction of their length.
@@ -24,7 +26,7 @@ const HEAD: &str = r#"# One flow with the aid carry, or without, beside 1 to 20 
 # `DRIFTWAY_BLESS=1 cargo test -p driftway-experiment --test neighbours`, which has the grid and the rule.
 
 title = "One flow with carry beside plain neighbours"
-note = "A flow of Linux's TCP (CUBIC) with the aid carry shares a bottleneck with plain neighbours, CUBIC or Reno with Linux's recovery; the same flow without the aid is the reference. Ratios are paired by seed: neighbours' throughput (their mean) beside carry ÷ beside plain; packets dropped by queues; throughput of all flows; the flow's own throughput. A queue of 1 BDP holds rate × round-trip time of propagation. Figures f-… are 1/{stride} of a grid of {all} points, which are numbered in the order queue and use of ECN, loss 0, 0.1, 0.3, 1, 3 %, round trip 5, 20, 40, 100, 200 ms, rate 1, 4, 10, 40, 100 Mbit/s, 1, 2, 5, 20 neighbours, CUBIC, Reno: every {stride}th point from the {first}th on. Not in the grid: pipes of fewer than five packets, and queues of less than half a packet. ECN is absent, agreed in vain (the queue does not mark), or used. Figures one-… are all queues at 40 ms beside one neighbour without other loss. Figures alone-… are the gain: no neighbour, 1 % of random loss. The rule of carry was chosen with other seeds."
+note = "A flow of Linux's TCP (CUBIC) with the aid carry shares a bottleneck with plain neighbours, CUBIC or Reno with Linux's recovery; the same flow without the aid is the reference. Ratios are paired by seed: neighbours' throughput (their mean) beside carry ÷ beside plain; packets dropped by queues; throughput of all flows; the flow's own throughput. A queue of 1 BDP holds rate × round-trip time of propagation. Figures f-… are 1/{stride} of a grid of {all} points, which are numbered in the order queue and use of ECN, loss 0, 0.1, 0.3, 1, 3 %, round trip 5, 20, 40, 100, 200 ms, rate 1, 4, 10, 40, 100 Mbit/s, 1, 2, 5, 20 neighbours, CUBIC, Reno: every {stride}th point from the {first}th on. Not in the grid: pipes of fewer than five packets, and queues of less than half a packet. ECN is absent, agreed in vain (the queue does not mark), or used. Figures one-… are all queues at 40 ms beside one neighbour without other loss, figures bbr-… the same with BBR (version 1, as in Linux) or BBR 3 as the neighbour's congestion control. Figures alone-… are the gain: no neighbour, 1 % of random loss. The rule of carry was chosen with other seeds."
 runs = {runs}
 first_seed = 5001
 scenario = "neighbours-path.toml"
@@ -37,7 +39,7 @@ y = [
 
 [quick]
 runs = 4
-figures = ["one-no-ecn", "one-ecn-in-vain", "one-ecn-used", "alone-ecn-in-vain", "alone-ecn-used"]
+figures = ["one-no-ecn", "one-ecn-in-vain", "one-ecn-used", "bbr-no-ecn", "bbr-ecn-in-vain", "bbr-ecn-used", "alone-ecn-in-vain", "alone-ecn-used"]
 
 [[arm]]
 name = "plain"
@@ -103,7 +105,12 @@ impl Point {
 
     fn name(self) -> String {
         let Self { loss, rtt_ms, rate_mbps, neighbours, growth } = self;
-        let growth = if growth == "cubic" { "CUBIC" } else { "Reno" };
+        let growth = match growth {
+            "cubic" => "CUBIC",
+            "reno" => "Reno",
+            "bbr" => "BBR",
+            _ => "BBR 3",
+        };
         let loss = if loss > 0.0 { format!(", {} % loss", loss * 100.0) } else { String::new() };
         format!("{rate_mbps} Mbit/s, {rtt_ms} ms{loss}, {neighbours} {growth}")
     }
@@ -225,6 +232,23 @@ fn figure(id: &str, title: &str, more: &str, points: &[(String, String)]) -> Str
     text + "] }\n"
 }
 
+/// All queues with this use of ECN at 40 ms, beside one neighbour without other loss.
+fn one_neighbour(growths: [&'static str; 2], id: &str, who: &str, ecn: Ecn) -> String {
+    let mut points = Vec::new();
+    for (queue, _) in combinations().iter().filter(|(_, of)| *of == ecn) {
+        for rate_mbps in [10, 40] {
+            for growth in growths {
+                let point = Point { loss: 0.0, rtt_ms: 40, rate_mbps, neighbours: 1, growth };
+                let name = format!("{}, {}", queue.name(), point.name());
+                points.push((name, point.settings(*queue, ecn)));
+            }
+        }
+    }
+    let id = format!("{id}-{}", ecn.name().to_lowercase().replace(' ', "-"));
+    let set = format!("set = {{ {} }}\n", ecn.settings());
+    figure(&id, &format!("{who}, 40 ms, {}", ecn.name()), &set, &points)
+}
+
 fn study() -> String {
     let grid = grid();
     let first = STRIDE / 2;
@@ -253,23 +277,13 @@ fn study() -> String {
         text += &figure(&id, &of_queue(queue, ecn), &set, &points);
     }
 
-    for ecn in [Ecn::Absent, Ecn::InVain, Ecn::Used] {
-        let mut points = Vec::new();
-        for (queue, _) in combinations().iter().filter(|(_, of)| *of == ecn) {
-            for rate_mbps in [10, 40] {
-                for growth in GROWTHS {
-                    let point = Point { loss: 0.0, rtt_ms: 40, rate_mbps, neighbours: 1, growth };
-                    let name = format!("{}, {}", queue.name(), point.name());
-                    points.push((name, point.settings(*queue, ecn)));
-                }
-            }
+    for (growths, id, who) in
+        [(GROWTHS, "one", "one neighbour"), (MODELS, "bbr", "one neighbour with BBR")]
+    {
+        for ecn in [Ecn::Absent, Ecn::InVain, Ecn::Used] {
+            text += &one_neighbour(growths, id, who, ecn);
         }
-        let id = format!("one-{}", ecn.name().to_lowercase().replace(' ', "-"));
-        let title = format!("one neighbour, 40 ms, {}", ecn.name());
-        let set = format!("set = {{ {} }}\n", ecn.settings());
-        text += &figure(&id, &title, &set, &points);
     }
-
     for ecn in [Ecn::InVain, Ecn::Used] {
         let mut points = Vec::new();
         for (queue, _) in combinations().iter().filter(|(_, of)| *of == ecn) {

@@ -17,7 +17,7 @@ pub(crate) struct Pacing {
     burst_at: Instant,
     /// Rest of the present burst (bytes).
     burst_left: u32,
-    /// What is left of the time by which the present burst was late.
+    /// Rest of the time by which the present burst was late.
     credit: Duration,
     /// Segments sent, up to [`UNPACED_SEGMENTS`].
     sent: u8,

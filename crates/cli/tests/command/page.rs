@@ -17,9 +17,9 @@ fn results_are_complete_and_the_page_is_self_contained() {
     assert!(text.contains("Two lossy hops") && text.contains("results/index.html"), "{text}");
     let page = fs::read_to_string(bench.path("results/index.html")).unwrap();
     assert!(page.contains("Time–sequence") && page.contains("Congestion window"));
-    assert_eq!(page.matches("plotly.js v").count(), 1);
+    assert_eq!(page.matches("plotly.js (basic").count(), 1);
     for asks in ["src=\"http", "src='http", "<link", "@import", "<iframe"] {
-        let own = page.split("plotly.js v").next().unwrap();
+        let own = page.split("plotly.js (basic").next().unwrap();
         assert!(!own.contains(asks), "{asks}");
     }
     assert!(page.contains("default-src 'none'"));
@@ -127,7 +127,7 @@ fn arms_are_named_by_their_protocols_and_the_title_by_none() {
         "{text}"
     );
     let page = fs::read_to_string(bench.path("set/index.html")).unwrap();
-    let own = page.split("plotly.js v").next().unwrap();
+    let own = page.split("plotly.js (basic").next().unwrap();
     assert!(own.contains("against window</h3>"));
     for says in ["<h3>AODV, window 4 segments</h3>", "<h3>DSR, window 8 segments</h3>"] {
         assert!(own.contains(says), "{says}");

@@ -55,7 +55,7 @@ fn merged_shards_are_the_sweep_to_the_byte() {
     let bench = study_dir();
     stdout_alone(&bench, &["sweep", "study.toml", "--out", "whole"]);
     let said = shard(&bench, "1/4", "a");
-    assert!(said.contains("Shard 1 of 4: 3 runs of 12"), "{said}");
+    assert!(said.contains("Shard 1 of 4: 3 runs of 9"), "{said}");
     for (which, out) in [("2/4", "b"), ("3/4", "c"), ("4/4", "d")] {
         shard(&bench, which, out);
     }

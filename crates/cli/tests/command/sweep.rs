@@ -82,7 +82,7 @@ fn a_study_gives_a_table_a_page_and_files() {
     assert!(steps.len() > runs.len() && steps.last().unwrap().contains(",40000,"), "{steps:?}");
 
     let page = fs::read_to_string(bench.path("o/index.html")).unwrap();
-    let own = page.split("plotly.js v").next().unwrap();
+    let own = page.split("plotly.js (basic").next().unwrap();
     for part in
         ["a study", "What a reader must know.", "Paired differences", "driftway sweep study"]
     {
@@ -127,7 +127,7 @@ fn one_point_is_a_table_with_its_differences() {
     bench.file("study.toml", &study);
     bench.stdout(&["sweep", "study.toml", "--out", "o"]);
     let page = fs::read_to_string(bench.path("o/index.html")).unwrap();
-    let own = page.split("plotly.js v").next().unwrap();
+    let own = page.split("plotly.js (basic").next().unwrap();
     assert!(!own.contains("class=\"plot\""));
     assert_eq!(own.matches("Paired differences").count(), 2, "one a metric");
     assert!(own.contains("TCP with ATCP − plain TCP"));
