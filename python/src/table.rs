@@ -17,6 +17,9 @@ use pyo3::types::{PyBool, PyCapsule, PyDict, PyList};
 
 use crate::columns::{DESCRIPTION, with_meaning};
 
+/// A function and its arguments, by which pickle makes a table again.
+type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyDict>, Bound<'py, PyDict>));
+
 /// A table of columns, whose memory other libraries share.
 #[pyclass(frozen, module = "driftway._driftway")]
 #[derive(Clone)]
@@ -153,9 +156,7 @@ impl Table {
         call(this.as_any(), "driftway._show", "html")
     }
 
-    fn __reduce__<'py>(
-        this: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyDict>, Bound<'py, PyDict>))> {
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let restore = this.get_type().getattr("_restore")?;
         let table = this.get();
         Ok((restore, (table.to_dict(this.py())?, table.meanings(this.py())?)))

@@ -13,6 +13,9 @@ use crate::regular_file::read_bytes;
 use crate::trace::{Origin, RateTrace, TraceFile, parse_opportunities, parse_outages, parse_rows};
 use crate::{Fault, Link, LinkOverride, LinkRate, Network, Outage, Reverse, Scenario};
 
+/// Beginnings and ends of outages.
+type OutageTimes = Arc<[(Instant, Instant)]>;
+
 /// Maximum size of a trace in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
@@ -137,7 +140,7 @@ impl Files<'_> {
         })
     }
 
-    fn outages(&self, fault: &Outage) -> Result<Option<Arc<[(Instant, Instant)]>>, TraceError> {
+    fn outages(&self, fault: &Outage) -> Result<Option<OutageTimes>, TraceError> {
         let Some(file) = &fault.file else { return Ok(None) };
         let origin = fault.origin.as_deref().map(Origin::parse).transpose();
         let origin = origin.map_err(TraceError::Unreadable)?;

@@ -55,7 +55,7 @@ impl Pacing {
         // A late burst shortens the next wait, by at most half, as in Linux.
         let late = self.credit.min(span.over(2));
         self.credit = self.credit.saturating_sub(late);
-        self.next = self.next + span.saturating_sub(late);
+        self.next += span.saturating_sub(late);
         self.burst_left = self.burst_left.saturating_sub(len);
         if self.burst_left < mss {
             self.burst_left = 0;
