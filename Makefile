@@ -116,7 +116,7 @@ determinism: unit-build release-build
 
 # What is shipped stays small.
 size: release-build
-	@scripts/size $(RELEASE) 22000000
+	@scripts/size $(RELEASE) 20000000
 
 fuzz-short: unit-build
 	target/debug/try --seconds 5
