@@ -107,7 +107,9 @@ fn both_families_at_the_same_time() {
             let counts = stood.counts;
             assert_eq!((counts.flows, counts.tracking_lost), (2, 0), "{stood:?}");
             assert_eq!((counts.outages, counts.survived), (2, 2), "{stood:?}");
-            assert_eq!((counts.not_ipv4, counts.preexisting), (0, 0), "{stood:?}");
+            assert_eq!(counts.not_ipv4, 0, "{stood:?}");
+            // A repeated FIN and its answer may come after the end of a flow.
+            assert!(counts.preexisting <= 4, "{stood:?}");
             // At least the segments with data.
             assert!(stood.unseen.ipv6_tcp > (BYTES[0] + BYTES[1]) / 1440, "{stood:?}");
         }
