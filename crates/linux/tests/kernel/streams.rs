@@ -35,7 +35,7 @@ pub fn connect(
         // A new cable takes up to a second until it has a carrier; until then nobody answers.
         Err(error) if error.kind() == io::ErrorKind::HostUnreachable => false,
         connected => {
-            connected.unwrap();
+            connected.unwrap_or_else(|error| panic!("{to}: {error}"));
             true
         }
     };

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use driftway_linux::{Namespace, PathEnd, ShimSettings};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
-use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::setsockopt;
@@ -58,7 +58,6 @@ fn in_two_arms<T: Send>(run: impl Fn(bool) -> T + Sync) -> [T; 2] {
 
 /// Gives the cable an address of IPv6, which stays when the cable is plugged out.
 fn add_ipv6(namespace: &Namespace, own: Ipv6Addr) -> io::Result<()> {
-    // Usable at once, without duplicate address detection.
     for (setting, value) in [("accept_dad", "0"), ("keep_addr_on_down", "1"), ("disable_ipv6", "0")]
     {
         namespace.set_sysctl(&format!("net/ipv6/conf/{DEVICE}/{setting}"), value)?;
@@ -67,6 +66,9 @@ fn add_ipv6(namespace: &Namespace, own: Ipv6Addr) -> io::Result<()> {
         let mut message = AddressMessage::default();
         message.header.family = AddressFamily::Inet6;
         message.header.prefix_len = 64;
+        // Usable at once, without duplicate address detection: until it ends, another address would be
+        // the source. (The setting `accept_dad` ends it soon, but not at once.)
+        message.header.flags = AddressHeaderFlags::Nodad;
         message.header.index = if_nametoindex(DEVICE)?;
         message.attributes.push(AddressAttribute::Local(IpAddr::V6(own)));
         netlink_request(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
