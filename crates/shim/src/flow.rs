@@ -248,6 +248,8 @@ pub(crate) struct Flow {
     pub last_heard: Instant,
     /// A segment of the shim has left in place of an acknowledgment of the local TCP.
     pub has_used_carrier: bool,
+    /// Number of segments of the shim in a row to which the local TCP sent no acknowledgment.
+    pub missed_carriers: u8,
     /// Time of the last synthetic segment for the local TCP.
     pub(super) last_injected: Option<Instant>,
     /// Parity of the byte in the last solicitation.
@@ -360,6 +362,7 @@ impl Flow {
             last_sent: Instant::ZERO,
             last_heard: Instant::ZERO,
             has_used_carrier: false,
+            missed_carriers: 0,
             last_injected: None,
             last_solicitation_was_odd: false,
             previously_heard: Instant::ZERO,

@@ -31,6 +31,9 @@ use ready_queue::ReadyQueue;
 
 /// IP protocol number of TCP.
 const TCP: u8 = 6;
+/// Number of segments in a row to which the local TCP does not answer, after which a flow that has
+/// used carrier acknowledgments is given up.
+const MISSED_CARRIERS_MAX: u8 = 3;
 
 /// Creates the aid of one connection.
 struct AidFactory(Box<dyn Fn() -> Box<dyn Aid> + Send>);
@@ -450,22 +453,28 @@ impl Shim {
         let index = self.table.find(flow);
         if let Some(TableEntry::Flow(flow)) = index.and_then(|index| self.table.get_mut(index)) {
             flow.has_used_carrier = true;
+            flow.missed_carriers = 0;
         }
     }
 
     /// Reports that the packet that [`poll`](Self::poll) gave for the network did not leave: the
     /// local TCP sent no acknowledgment to carry it, or, with `taken`, the acknowledgment was not
     /// seen to leave. Then the flow continues as plain TCP. If a packet has left before, one that
-    /// was `taken` counts as lost, to a firewall as to any network.
+    /// was `taken` counts as lost, to a firewall as to any network, and so does one to which TCP did
+    /// not answer, until the third in a row: a program may hold its socket's lock (on
+    /// Linux while it copies from a page that has to be read from a disk).
     pub fn on_carrier_missing(&mut self, flow: FlowKey, taken: bool) {
         let Some(index) = self.table.find(flow) else { return };
-        match self.table.get(index) {
-            Some(TableEntry::Flow(flow)) if taken && flow.has_used_carrier => {}
-            _ => {
-                self.counts.no_carrier += 1;
-                self.forget(index);
+        if let Some(TableEntry::Flow(flow)) = self.table.get_mut(index)
+            && flow.has_used_carrier
+        {
+            flow.missed_carriers += u8::from(!taken);
+            if flow.missed_carriers < MISSED_CARRIERS_MAX {
+                return;
             }
         }
+        self.counts.no_carrier += 1;
+        self.forget(index);
     }
 
     /// Number of flows that probe the path to the host of the one at `index`: before it, and in all.
