@@ -40,8 +40,6 @@ use super::path::{FullPipe, PACING_MARGIN, RoundMaximum, Rounds, bytes};
 const MIN_SEGMENTS: u32 = 4;
 /// Initial window in segments, until a round-trip time is known.
 const INITIAL_SEGMENTS: u32 = 10;
-/// Segments at the start that are not paced (Linux).
-const UNPACED_SEGMENTS: u64 = 10;
 /// A burst is as long as this part of a second, and has two segments from this rate on (bytes per
 /// second).
 const BURSTS_PER_SECOND: f64 = 1024.0;
@@ -404,7 +402,7 @@ impl CongestionControl for Bbr {
     }
 
     fn pacing_rate(&self) -> Option<PacingRate> {
-        if self.pacing_rate <= 0.0 || self.sent < UNPACED_SEGMENTS * u64::from(self.mss) {
+        if self.pacing_rate <= 0.0 {
             return None;
         }
         Some(PacingRate { bytes_per_second: self.pacing_rate, quantum: self.burst() })
