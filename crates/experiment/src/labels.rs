@@ -5,11 +5,12 @@ use driftway_scenario::Unit;
 use crate::units;
 
 /// Labels of values.
-const VALUES: [(&str, &str); 28] = [
+const VALUES: [(&str, &str); 29] = [
     ("adhoc", "ad hoc"),
     ("aodv", "AODV"),
     ("atcp", "ATCP"),
     ("codel", "CoDel"),
+    ("fq-codel", "FQ-CoDel"),
     ("cubic", "CUBIC"),
     ("cwnd-limit", "cwnd limit"),
     ("dcf", "802.11 DCF"),

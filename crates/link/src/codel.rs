@@ -57,6 +57,11 @@ impl Codel {
         }
     }
 
+    /// Takes into account that frames of this size exist, in this queue or others of the transmitter.
+    pub(crate) fn expect_frames_of(&mut self, bytes: u32) {
+        self.max_frame = self.max_frame.max(bytes);
+    }
+
     /// Dequeues the next frame for the transmitter, and returns true with it if it is marked.
     /// Frames dropped before it are passed to `drop`.
     pub(crate) fn dequeue<F: QueueEntry>(
@@ -155,4 +160,4 @@ fn is_longer_than<F: QueueEntry>(queue: &VecDeque<Queued<F>>, bytes: u32) -> boo
 }
 
 #[cfg(test)]
-mod test;
+pub(crate) mod test;

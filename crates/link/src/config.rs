@@ -6,6 +6,7 @@ use driftway_base::{Duration, Rate, named};
 
 use crate::burst::BurstConfig;
 use crate::codel::CodelConfig;
+use crate::fq_codel::FqCodelConfig;
 use crate::link_trace::LinkTrace;
 use crate::opportunities::Opportunities;
 use crate::pie::PieConfig;
@@ -160,6 +161,8 @@ pub enum Discipline {
     Codel(CodelConfig),
     /// Proportional integral controller enhanced.
     Pie(PieConfig),
+    /// Controlled delay in a queue of each flow, served in turn. A full queue drops from the longest flow's head.
+    FqCodel(FqCodelConfig),
 }
 
 named! {

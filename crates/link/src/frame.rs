@@ -12,6 +12,8 @@ pub struct Frame {
     /// True if the packet has an ECN-capable codepoint, so that it can be marked instead of
     /// dropped.
     pub ecn_capable: bool,
+    /// Hash of the packet's flow, for queues that are fair to flows; equal for all packets of one.
+    pub flow: u32,
 }
 
 /// Properties of a queued item.
@@ -22,6 +24,10 @@ pub trait QueueEntry: Copy {
     fn bytes(&self) -> u32;
     /// Returns true if it can be marked instead of dropped.
     fn ecn_capable(&self) -> bool;
+    /// Returns a hash of its flow, if the queue is to be fair to flows.
+    fn flow(&self) -> u32 {
+        0
+    }
 }
 
 impl QueueEntry for Frame {
@@ -35,6 +41,10 @@ impl QueueEntry for Frame {
 
     fn ecn_capable(&self) -> bool {
         self.ecn_capable
+    }
+
+    fn flow(&self) -> u32 {
+        self.flow
     }
 }
 
@@ -128,7 +138,8 @@ pub enum LinkEvent {
         from: Side,
         /// Handle of the frame.
         id: PacketId,
-        /// [`DropReason::BitError`], [`DropReason::Codel`] or [`DropReason::Partition`].
+        /// [`DropReason::BitError`], [`DropReason::Codel`], [`DropReason::Partition`], or
+        /// [`DropReason::QueueOverflow`] where the queue makes room by a frame that it had accepted.
         reason: DropReason,
     },
 }

@@ -23,6 +23,7 @@ mod config;
 mod delay;
 mod direction;
 mod error_sampler;
+mod fq_codel;
 mod frame;
 mod link_trace;
 mod opportunities;
@@ -40,6 +41,7 @@ pub use config::{
     LinkConfig, LinkDirections, QueueConfig,
 };
 pub use direction::{LinkCounters, QueueOnPartition};
+pub use fq_codel::FqCodelConfig;
 pub use frame::{
     Dequeued, EnqueueOutcome, Frame, FrameStage, LinkEvent, PendingFrame, QueueEntry,
     QueuePosition, Side,

@@ -103,6 +103,11 @@ impl PathLink {
         counters
     }
 
+    /// Returns true if a side's queue tells flows apart ([`Frame::flow`]).
+    pub fn separates_flows(&self, side: Side) -> bool {
+        self.direction(side).queue.separates_flows()
+    }
+
     /// Returns the bits that a side could have sent by an instant; `None` if its capacity is a rate,
     /// which its transmitter uses while it is busy.
     pub fn opportunity_bits(&self, side: Side, until: Instant) -> Option<u64> {
@@ -159,8 +164,17 @@ impl PathLink {
         if matches!(verdict, EnqueueOutcome::Accepted { .. }) {
             direction.to_front = direction.to_front.saturating_sub(1);
         }
+        self.report_displaced(side);
         self.start_transmission(now, side);
         verdict
+    }
+
+    /// Reports the frames that a queue has dropped to make room.
+    fn report_displaced(&mut self, from: Side) {
+        while let Some(frame) = self.direction_mut(from).queue.take_displaced() {
+            let reason = DropReason::QueueOverflow;
+            self.events.push_back(LinkEvent::Lost { from, id: frame.id, reason });
+        }
     }
 
     /// Cuts the link in both directions. Frames in transmission and in flight are lost, queued

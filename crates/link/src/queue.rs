@@ -1,12 +1,14 @@
 //! Interface queue: frames that wait for a transmitter, first come first served, with tail drop, RED,
-//! CoDel or PIE.
+//! CoDel or PIE, or flow by flow with FQ-CoDel.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use driftway_base::{DropReason, Duration, Instant, Probability, RandomStream};
 
 use crate::codel::{Codel, Queued};
 use crate::config::{Discipline, QueueConfig};
+use crate::fq_codel::FqCodel;
 use crate::frame::{Dequeued, EnqueueOutcome, Frame, QueueEntry, QueuePosition};
 use crate::pie::{Pie, PieDecision};
 use crate::red::Red;
@@ -25,10 +27,13 @@ const RESERVED: usize = 256;
 pub struct InterfaceQueue<F = Frame> {
     limit: usize,
     max_bytes: u64,
-    discipline: DisciplineState,
+    discipline: DisciplineState<F>,
     mark_loss: Probability,
     mark_loss_stream: RandomStream,
+    /// Empty with a discipline that has queues of its own.
     waiting: VecDeque<Queued<F>>,
+    /// Frames dropped to make room, until the owner fetches them.
+    displaced: VecDeque<F>,
     /// Frames admitted and held back, in order of arrival.
     held_back: Vec<Queued<F>>,
     /// Bytes of all these frames.
@@ -43,11 +48,12 @@ pub struct InterfaceQueue<F = Frame> {
 }
 
 #[derive(Clone, Debug)]
-enum DisciplineState {
+enum DisciplineState<F> {
     DropTail { ecn_threshold: Option<usize> },
     Red(Red),
     Codel(Codel),
     Pie(Pie),
+    FqCodel(Box<FqCodel<F>>),
 }
 
 /// Counters of a queue.
@@ -83,10 +89,15 @@ impl<F: QueueEntry> InterfaceQueue<F> {
                 Discipline::Red(red) => DisciplineState::Red(Red::new(red, seed, entity)),
                 Discipline::Codel(codel) => DisciplineState::Codel(Codel::new(codel)),
                 Discipline::Pie(pie) => DisciplineState::Pie(Pie::new(pie, seed, entity)),
+                Discipline::FqCodel(fair) => {
+                    let perturbation = RandomStream::new(seed, "link-fq-codel", entity).next_u64();
+                    DisciplineState::FqCodel(Box::new(FqCodel::new(fair, perturbation)))
+                }
             },
             mark_loss: Probability::from_f64(config.mark_loss),
             mark_loss_stream: RandomStream::new(seed, "link-mark-loss", entity),
             waiting: VecDeque::with_capacity(config.limit.min(RESERVED)),
+            displaced: VecDeque::new(),
             held_back: Vec::new(),
             bytes: 0,
             force_mark_count: 0,
@@ -98,7 +109,20 @@ impl<F: QueueEntry> InterfaceQueue<F> {
 
     /// Returns the number of queued frames.
     pub fn len(&self) -> usize {
-        self.waiting.len() + self.held_back.len()
+        let of_flows = self.flow_queues().map_or(0, FqCodel::len);
+        self.waiting.len() + self.held_back.len() + of_flows
+    }
+
+    fn flow_queues(&self) -> Option<&FqCodel<F>> {
+        match &self.discipline {
+            DisciplineState::FqCodel(flows) => Some(flows),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the discipline has a queue for each flow.
+    pub(crate) fn separates_flows(&self) -> bool {
+        self.flow_queues().is_some()
     }
 
     /// Returns true if no frame is queued.
@@ -108,7 +132,7 @@ impl<F: QueueEntry> InterfaceQueue<F> {
 
     /// Returns true if a frame can be dequeued.
     pub(crate) fn has_next(&self) -> bool {
-        !self.waiting.is_empty()
+        !self.waiting.is_empty() || self.flow_queues().is_some_and(|flows| flows.len() > 0)
     }
 
     /// Returns the number of frames held back.
@@ -121,9 +145,12 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         self.len() >= self.limit || self.bytes.saturating_add(bytes.into()) > self.max_bytes
     }
 
-    /// Returns the queued frames in order of service, those held back last.
+    /// Returns the queued frames in order of service, those held back last; with a queue for each flow,
+    /// flow by flow.
     pub fn iter(&self) -> impl Iterator<Item = F> + '_ {
-        self.waiting.iter().chain(&self.held_back).map(|queued| queued.frame)
+        let of_flows = self.flow_queues().into_iter().flat_map(FqCodel::iter);
+        let others = self.waiting.iter().chain(&self.held_back).map(|queued| queued.frame);
+        of_flows.chain(others)
     }
 
     /// Returns RED's average queue length; `None` with another discipline.
@@ -131,7 +158,8 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         match &self.discipline {
             DisciplineState::DropTail { .. }
             | DisciplineState::Codel(_)
-            | DisciplineState::Pie(_) => None,
+            | DisciplineState::Pie(_)
+            | DisciplineState::FqCodel(_) => None,
             DisciplineState::Red(red) => Some(red.average()),
         }
     }
@@ -164,6 +192,15 @@ impl<F: QueueEntry> InterfaceQueue<F> {
             Err(reason) => return EnqueueOutcome::Dropped { reason },
         };
 
+        if let DisciplineState::FqCodel(flows) = &mut self.discipline {
+            flows.push(now, frame, place);
+            self.bytes = self.bytes.saturating_add(frame.bytes().into());
+            if must_wait {
+                self.make_room();
+                self.update_longest();
+            }
+            return EnqueueOutcome::Accepted { mark: due && self.draw_mark(), evicted: None };
+        }
         let mut evicted = None;
         if must_wait && self.is_full(frame.bytes()) {
             self.counters.overflows += 1;
@@ -190,6 +227,26 @@ impl<F: QueueEntry> InterfaceQueue<F> {
             self.update_longest();
         }
         EnqueueOutcome::Accepted { mark: due && self.draw_mark(), evicted }
+    }
+
+    /// Drops frames of the longest flows until the limits are kept.
+    fn make_room(&mut self) {
+        let DisciplineState::FqCodel(flows) = &mut self.discipline else { return };
+        // Frames held back are not its own.
+        let limit = self.limit.saturating_sub(self.held_back.len());
+        while flows.len() > limit || (flows.len() > 0 && self.bytes > self.max_bytes) {
+            flows.drop_from_longest(|frame| {
+                self.bytes = self.bytes.saturating_sub(frame.bytes().into());
+                self.counters.overflows += 1;
+                self.displaced.push_back(frame);
+            });
+        }
+    }
+
+    /// Removes a frame that was accepted, and dropped since to make room
+    /// ([`DropReason::QueueOverflow`]).
+    pub(crate) fn take_displaced(&mut self) -> Option<F> {
+        self.displaced.pop_front()
     }
 
     /// Enqueues a frame before the first queued one that is later. If the queue is full, the new
@@ -231,7 +288,14 @@ impl<F: QueueEntry> InterfaceQueue<F> {
 
     /// Appends the frames held back to the queue, the last first.
     pub(crate) fn release_held_back(&mut self) {
-        self.waiting.extend(self.held_back.drain(..).rev());
+        match &mut self.discipline {
+            DisciplineState::FqCodel(flows) => {
+                for queued in self.held_back.drain(..).rev() {
+                    flows.push(queued.since, queued.frame, QueuePosition::Tail);
+                }
+            }
+            _ => self.waiting.extend(self.held_back.drain(..).rev()),
+        }
     }
 
     /// Starts or ends a request to mark every ECN-capable frame, whatever the discipline. Requests
@@ -276,7 +340,7 @@ impl<F: QueueEntry> InterfaceQueue<F> {
                 }
             }
             // It decides when the frame leaves.
-            DisciplineState::Codel(_) => false,
+            DisciplineState::Codel(_) | DisciplineState::FqCodel(_) => false,
         };
         Ok(due || (self.force_mark_count > 0 && frame.ecn_capable()))
     }
@@ -299,6 +363,16 @@ impl<F: QueueEntry> InterfaceQueue<F> {
                 self.count_out(frame);
                 Some(Dequeued { frame, mark: due && self.draw_mark() })
             }
+            DisciplineState::FqCodel(flows) => {
+                let served = flows.serve(now, |frame| {
+                    counters.codel_drops += 1;
+                    *bytes = bytes.saturating_sub(frame.bytes().into());
+                    on_drop(frame);
+                });
+                let (frame, due) = served?;
+                self.count_out(frame);
+                Some(Dequeued { frame, mark: due && self.draw_mark() })
+            }
             DisciplineState::Pie(pie) => {
                 let next = waiting.pop_front()?;
                 pie.on_departure(now, next.since, waiting.is_empty());
@@ -310,7 +384,10 @@ impl<F: QueueEntry> InterfaceQueue<F> {
 
     /// Dequeues the next frame, whatever the discipline, for another use than to transmit it.
     pub fn dequeue(&mut self) -> Option<F> {
-        let frame = self.waiting.pop_front()?.frame;
+        let frame = match &mut self.discipline {
+            DisciplineState::FqCodel(flows) => flows.pop(),
+            _ => self.waiting.pop_front().map(|queued| queued.frame),
+        }?;
         self.count_out(frame);
         Some(frame)
     }
@@ -356,7 +433,7 @@ mod test {
     use alloc::vec::Vec;
     use driftway_base::PacketId;
 
-    const DATA: Frame = Frame { id: PacketId::new(0), bytes: 140, ecn_capable: true };
+    const DATA: Frame = Frame { id: PacketId::new(0), bytes: 140, ecn_capable: true, flow: 0 };
     const KEPT: EnqueueOutcome = EnqueueOutcome::Accepted { mark: false, evicted: None };
     const MARKED: EnqueueOutcome = EnqueueOutcome::Accepted { mark: true, evicted: None };
     const FULL: EnqueueOutcome = EnqueueOutcome::Dropped { reason: DropReason::QueueOverflow };

@@ -76,7 +76,7 @@ fn steady_state_does_not_allocate(config: LinkDirections) {
             link.enqueue(
                 now,
                 side,
-                Frame { id: PacketId::new(id), bytes: 140, ecn_capable: true },
+                Frame { id: PacketId::new(id), bytes: 140, ecn_capable: true, flow: 0 },
                 QueuePosition::Tail,
             );
             if id == 50_000 {

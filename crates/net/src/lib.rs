@@ -34,6 +34,7 @@ mod build;
 mod digest;
 mod event;
 mod faults;
+mod flow_hash;
 mod frame_body;
 mod interface;
 mod network;

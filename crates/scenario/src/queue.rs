@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use driftway_base::{Duration, Rate};
-use driftway_link::{CodelConfig, PieConfig, Priority, QueueConfig, RedConfig};
+use driftway_link::{CodelConfig, FqCodelConfig, PieConfig, Priority, QueueConfig, RedConfig};
 use serde::{Deserialize, Serialize};
 
 use crate::deviation::{Deviation, DeviationScope};
@@ -24,7 +24,7 @@ keys! {
         /// the rate of the link, of a trace in the mean; at least 1500 B. The limits `packets` and
         /// `bytes` apply as well. Of links only.
         time: Option<Time> => "unlimited",
-        /// Queue discipline: `"drop-tail"`, `"red"`, `"codel"` or `"pie"`.
+        /// Queue discipline: `"drop-tail"`, `"red"`, `"codel"`, `"fq-codel"` or `"pie"`.
         discipline: Discipline = Discipline::DropTail,
         /// Priority of packets: `"none"`, `"routing-first"` or `"classes"`. Ad hoc networks only.
         priority: Option<Keyword<Priority>> => "`\"none\"`",
@@ -59,16 +59,16 @@ keys! {
         /// link's rate, or in an ad hoc network by this node alone (an 802.11 exchange with half
         /// the minimum contention window, or a TDMA round). Above 0, at most 1. RED only.
         weight: Option<f64> => "`0.002`",
-        /// Waiting time that CoDel accepts of a standing queue, or that PIE aims at. Above 0. CoDel
-        /// and PIE only.
+        /// Waiting time that CoDel accepts of a standing queue, or that PIE aims at. Above 0. CoDel,
+        /// FQ-CoDel and PIE only.
         target: Option<Time> => "`\"5 ms\"` of CoDel, `\"15 ms\"` of PIE",
         /// Time for which the waiting time must exceed `target` before CoDel drops a packet, and
         /// the time to the next drop, which shrinks with the square root of their number (RFC
         /// 8289): about the longest usual round-trip time; above `target`. Of PIE the time between
-        /// two updates of its drop probability (RFC 8033), above 0. CoDel and PIE only.
+        /// two updates of its drop probability (RFC 8033), above 0. CoDel, FQ-CoDel and PIE only.
         interval: Option<Time> => "`\"100 ms\"` of CoDel, `\"15 ms\"` of PIE",
         /// Marks ECN-capable packets instead of dropping them early; PIE does so while its drop
-        /// probability is below 0.1. RED, CoDel and PIE only.
+        /// probability is below 0.1. RED, CoDel, FQ-CoDel and PIE only.
         ecn: Option<bool> => "`false`",
     }
 }
@@ -90,6 +90,10 @@ pub enum Discipline {
     /// `"codel"`: controlled delay (RFC 8289): packets are dropped as they leave a queue in which
     /// they have waited too long.
     Codel,
+    /// `"fq-codel"`: controlled delay in a queue of each flow (RFC 8290): 1024 queues, to which flows
+    /// are assigned by a hash, send 1514 bytes each in turn, those that have just begun first. At the
+    /// limit half of the longest queue is dropped, at most 64 packets. Of links only.
+    FqCodel,
     /// `"pie"`: proportional integral controller enhanced (RFC 8033): packets are dropped with a
     /// probability that follows the waiting time and its growth.
     Pie,
@@ -118,11 +122,12 @@ impl Queue {
         })
     }
 
-    /// Parameters of CoDel with their defaults; `None` for another discipline.
+    /// Parameters of CoDel with their defaults, of FQ-CoDel in each queue; `None` for another
+    /// discipline.
     pub(crate) fn codel(&self) -> Option<CodelConfig> {
         // RFC 8289 §4.3 and §4.4: recommended for links of the Internet.
         let or = |time: Option<Time>, millis| time.map_or(Duration::from_millis(millis), |t| t.0);
-        (self.discipline == Discipline::Codel).then(|| CodelConfig {
+        matches!(self.discipline, Discipline::Codel | Discipline::FqCodel).then(|| CodelConfig {
             target: or(self.target, 5),
             interval: or(self.interval, 100),
             ecn: self.ecn.unwrap_or(false),
@@ -158,7 +163,17 @@ impl Queue {
     /// RED's decay during idle time.
     pub fn config(&self, frame_time: Duration) -> driftway_link::Discipline {
         let red = self.red(frame_time).map(driftway_link::Discipline::Red);
-        let codel = || self.codel().map(driftway_link::Discipline::Codel);
+        let codel = || {
+            self.codel().map(|codel| match self.discipline {
+                // RFC 8290 §5.2.
+                Discipline::FqCodel => driftway_link::Discipline::FqCodel(FqCodelConfig {
+                    codel,
+                    quantum: 1514,
+                    flows: 1024,
+                }),
+                _ => driftway_link::Discipline::Codel(codel),
+            })
+        };
         let early = red.or_else(codel).or_else(|| self.pie().map(driftway_link::Discipline::Pie));
         let ecn_threshold = self.ecn_threshold.map(|packets| packets as usize);
         early.unwrap_or(driftway_link::Discipline::DropTail { ecn_threshold })

@@ -1,6 +1,6 @@
 //! CoDel against the text of RFC 8289.
 
-mod pseudocode;
+pub(crate) mod pseudocode;
 
 use alloc::vec::Vec;
 
@@ -38,7 +38,7 @@ impl Bench {
     }
 
     fn put(&mut self, since: Instant, bytes: u32, ecn_capable: bool) {
-        let frame = Frame { id: PacketId::new(self.next_id), bytes, ecn_capable };
+        let frame = Frame { id: PacketId::new(self.next_id), bytes, ecn_capable, flow: 0 };
         self.next_id += 1;
         self.queue.push_back(Queued { frame, since });
     }

@@ -31,7 +31,7 @@ pub fn ms(millis: u64) -> Instant {
 }
 
 pub const fn data(id: u32) -> Frame {
-    Frame { id: PacketId::new(id), bytes: 140, ecn_capable: false }
+    Frame { id: PacketId::new(id), bytes: 140, ecn_capable: false, flow: 0 }
 }
 
 pub const fn arrived(from: Side, id: u32) -> LinkEvent {

@@ -3,9 +3,9 @@
 use crate::bench::LinkHarness;
 use driftway_base::{Duration, Instant, LinkId, PacketId, Rate};
 use driftway_link::{
-    CodelConfig, Delay, DeliveryOrder, Discipline, Duplex, EnqueueOutcome, ErrorModel, Frame,
-    LinkConfig, LinkEvent, PathLink, PieConfig, QueueConfig, QueueOnPartition, QueuePosition,
-    RedConfig, Side,
+    CodelConfig, Delay, DeliveryOrder, Discipline, Duplex, EnqueueOutcome, ErrorModel,
+    FqCodelConfig, Frame, LinkConfig, LinkEvent, PathLink, PieConfig, QueueConfig,
+    QueueOnPartition, QueuePosition, RedConfig, Side,
 };
 use proptest::prelude::*;
 
@@ -74,7 +74,15 @@ fn disciplines() -> impl Strategy<Value = Discipline> {
             ecn,
         })
     });
-    prop_oneof![drop_tail, red, codel, pie]
+    let fq_codel = (0..100_u64, 0..200_u64, 0..3000_u32, 1..4_u16, any::<bool>()).prop_map(
+        |(target, interval, quantum, flows, ecn)| {
+            let (target, interval) =
+                (Duration::from_millis(target), Duration::from_millis(interval));
+            let codel = CodelConfig { target, interval, ecn };
+            Discipline::FqCodel(FqCodelConfig { codel, quantum, flows })
+        },
+    );
+    prop_oneof![drop_tail, red, codel, pie, fq_codel]
 }
 
 fn configs() -> impl Strategy<Value = LinkConfig> {
@@ -131,7 +139,12 @@ fn apply(
 ) -> Option<EnqueueOutcome> {
     match *operation {
         Operation::Enqueue { side, bytes, ecn_capable, place } => {
-            return Some(link.enqueue(now, side, Frame { id, bytes, ecn_capable }, place));
+            return Some(link.enqueue(
+                now,
+                side,
+                Frame { id, bytes, ecn_capable, flow: bytes % 3 },
+                place,
+            ));
         }
         Operation::Partition(queue) => link.partition(now, queue),
         Operation::Heal => link.heal(now),
@@ -285,7 +298,7 @@ proptest! {
             match operation {
                 Operation::FrontNext(..) | Operation::ReverseNext(..) => {}
                 Operation::Enqueue { side, bytes, ecn_capable, .. } => {
-                    let frame = Frame { id: PacketId::from(id), bytes: *bytes, ecn_capable: *ecn_capable };
+                    let frame = Frame { id: PacketId::from(id), bytes: *bytes, ecn_capable: *ecn_capable, flow: 0 };
                     bench.put(now, *side, frame, QueuePosition::Tail);
                 }
                 operation => bench.at(now, |link| {

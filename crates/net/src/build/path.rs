@@ -91,7 +91,7 @@ mod test {
         let driftway_scenario::Network::Path(path) = &scenario.network else { panic!("a path") };
         let parts = build(path, Time(Duration::from_secs(9)), Seeds { faults: 1, network: 1 });
         let serialised = parts.wires.links.into_iter().map(|mut link| {
-            let frame = Frame { id: PacketId::new(0), bytes: 1000, ecn_capable: false };
+            let frame = Frame { id: PacketId::new(0), bytes: 1000, ecn_capable: false, flow: 0 };
             link.enqueue(Instant::ZERO, Side::A, frame, QueuePosition::Tail);
             link.next_timeout().unwrap().as_nanos() / 1_000_000
         });

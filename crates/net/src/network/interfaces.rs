@@ -7,6 +7,7 @@ use driftway_wire::{Body, Packet};
 
 use super::{Network, Radio};
 use crate::air::radio::QueueArrival;
+use crate::flow_hash::flow_hash;
 use crate::frame_body::FrameBody;
 use crate::interface::{Interface, LinkEnd, Place};
 
@@ -62,7 +63,9 @@ impl Network {
     ) -> Option<EnqueueOutcome> {
         let link = end.link;
         let packet = &self.packets.get(id)?.packet;
-        let frame = Frame { id, bytes: packet.len(), ecn_capable: packet.ip.ecn.is_capable() };
+        let flow = if self.wires.separates_flows(end) { flow_hash(packet) } else { 0 };
+        let ecn_capable = packet.ip.ecn.is_capable();
+        let frame = Frame { id, bytes: packet.len(), ecn_capable, flow };
         // A burst marks its link once: the ready queue is no longer than the number of links.
         if self.work.ready_links.back() != Some(&link) {
             self.work.ready_links.push_back(link);

@@ -38,6 +38,11 @@ impl Wires {
         self.links[end.link].enqueue(now, end.side, frame, place)
     }
 
+    /// Returns true if the queue at an end tells flows apart.
+    pub fn separates_flows(&self, end: LinkEnd) -> bool {
+        self.links[end.link].separates_flows(end.side)
+    }
+
     /// Returns the number of frames queued at an end.
     pub fn queue_len(&self, end: LinkEnd) -> usize {
         self.links[end.link].queue_len(end.side)

@@ -18,7 +18,7 @@ use crate::problem::{
     require_probability, require_range,
 };
 use crate::rules::Table;
-use crate::{BitRate, Decibel, Distance, Energy, Lifetime, OrNone, Time};
+use crate::{BitRate, Decibel, Discipline, Distance, Energy, Lifetime, OrNone, Time};
 
 /// Node n has the address 10.0.0.1 + n; all nodes share one /16 subnet.
 const MAX_NODES: u64 = 65_000;
@@ -59,6 +59,9 @@ pub(super) fn check(network: &Adhoc) -> CheckResult {
             format!("the queue of a radio has no key `{name}`\nit counts packets: use `packets`")
         })?;
     }
+    require(network.queue.discipline != Discipline::FqCodel, key("queue.discipline"), || {
+        "the queue of a radio is one for all flows\nuse \"codel\"".into()
+    })?;
     match &network.routing {
         Routing::Aodv(aodv) => self::check_aodv(aodv)?,
         Routing::Dsr(dsr) => {

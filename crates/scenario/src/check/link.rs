@@ -200,11 +200,11 @@ pub(super) fn check_queue(key: &str, queue: &Queue) -> CheckResult {
 }
 
 fn reject_keys_of_other_disciplines(key: &str, queue: &Queue) -> CheckResult {
-    use Discipline::{Codel, DropTail, Pie, Red};
+    use Discipline::{Codel, DropTail, FqCodel, Pie, Red};
     let own = queue.discipline;
     let early = match own {
         DropTail => "with drop-tail use `ecn_threshold`",
-        Red | Codel | Pie => "with RED, CoDel and PIE use ecn = true",
+        Red | Codel | FqCodel | Pie => "with RED, CoDel and PIE use ecn = true",
     };
     for (name, written, owners, of) in [
         ("ecn_threshold", queue.ecn_threshold.is_some(), &[DropTail][..], "drop-tail"),
@@ -212,9 +212,9 @@ fn reject_keys_of_other_disciplines(key: &str, queue: &Queue) -> CheckResult {
         ("max_threshold", queue.max_threshold.is_some(), &[Red], "RED"),
         ("max_probability", queue.max_probability.is_some(), &[Red], "RED"),
         ("weight", queue.weight.is_some(), &[Red], "RED"),
-        ("target", queue.target.is_some(), &[Codel, Pie], "CoDel or PIE"),
-        ("interval", queue.interval.is_some(), &[Codel, Pie], "CoDel or PIE"),
-        ("ecn", queue.ecn.is_some(), &[Red, Codel, Pie], "RED, CoDel or PIE"),
+        ("target", queue.target.is_some(), &[Codel, FqCodel, Pie], "CoDel or PIE"),
+        ("interval", queue.interval.is_some(), &[Codel, FqCodel, Pie], "CoDel or PIE"),
+        ("ecn", queue.ecn.is_some(), &[Red, Codel, FqCodel, Pie], "RED, CoDel or PIE"),
     ] {
         require(!written || owners.contains(&own), format!("{key}.{name}"), || {
             let help = match of {

@@ -103,7 +103,10 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
         (Just("network.link.order"), word(&["full", "free", "fifo"])),
         (Just("network.link.queue.packets"), (20..100_u32).prop_map(|n| n.to_string())),
         (Just("network.link.queue.ecn_threshold"), count()),
-        (Just("network.override.0.queue.discipline"), word(&["red", "drop-tail", "codel"])),
+        (
+            Just("network.override.0.queue.discipline"),
+            word(&["red", "drop-tail", "codel", "fq-codel"])
+        ),
         (Just("network.override.0.queue.weight"), ratio()),
         (Just("network.override.0.hop"), count()),
         (Just("network.parallel.0.rate"), rate()),

@@ -230,7 +230,7 @@ duplex = "half""#,
         "hop = 3",
         r#"hop = 3
 queue = { discipline = "droptail" }"#,
-        "test.toml:14:24: unknown value `droptail`\nhelp: did you mean `drop-tail`? available: drop-tail, red, codel, pie",
+        "test.toml:14:24: unknown value `droptail`\nhelp: did you mean `drop-tail`? available: drop-tail, red, codel, fq-codel, pie",
     ),
     (
         "RED's key without RED",

@@ -11,6 +11,7 @@ mod bbr;
 mod both_ways;
 mod carry;
 mod determinism;
+mod fair_queues;
 mod faults;
 mod feedback;
 mod handoff;

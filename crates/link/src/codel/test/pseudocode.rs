@@ -8,27 +8,27 @@ use driftway_base::{Duration, Instant, PacketId, RandomStream};
 use crate::codel::{Codel, CodelConfig, Queued};
 use crate::frame::Frame;
 
-const TARGET_NS: i64 = 5_000_000;
-const INTERVAL_NS: i64 = 100_000_000;
+pub(crate) const TARGET_NS: i64 = 5_000_000;
+pub(crate) const INTERVAL_NS: i64 = 100_000_000;
 const MAX_PACKET: u64 = 1500;
 
 /// The pseudocode of RFC 8289 §5.3 to §5.6, in nanoseconds; zero stands for no time, as there.
 #[derive(Default)]
-struct Pseudocode {
+pub(crate) struct Pseudocode {
     /// Handle, bytes and arrival of each packet.
-    queue: VecDeque<(u32, u64, i64)>,
+    pub(crate) queue: VecDeque<(u32, u64, i64)>,
     first_above_time: i64,
     drop_next: i64,
     count: u32,
     lastcount: u32,
     dropping: bool,
-    dropped: Vec<(i64, u32)>,
+    pub(crate) dropped: Vec<(i64, u32)>,
 }
 
-type Packet = Option<(u32, u64, i64)>;
+pub(crate) type Packet = Option<(u32, u64, i64)>;
 
 impl Pseudocode {
-    fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.queue.iter().map(|(_, bytes, _)| bytes).sum()
     }
 
@@ -58,7 +58,7 @@ impl Pseudocode {
         self.dropped.extend(packet.map(|(id, ..)| (now, id)));
     }
 
-    fn deque(&mut self, now: i64) -> Packet {
+    pub(crate) fn deque(&mut self, now: i64) -> Packet {
         let (mut packet, mut ok_to_drop) = self.dodequeue(now);
         if self.dropping {
             if !ok_to_drop {
@@ -118,7 +118,8 @@ fn the_drops_are_those_of_the_pseudocode() {
             for _ in 0..arrivals {
                 // The limit of the queue.
                 if queue.len() < 200 {
-                    let frame = Frame { id: PacketId::new(id), bytes: 1500, ecn_capable: false };
+                    let frame =
+                        Frame { id: PacketId::new(id), bytes: 1500, ecn_capable: false, flow: 0 };
                     queue.push_back(Queued { frame, since: now });
                     given.queue.push_back((id, 1500, nanos));
                 }

@@ -154,8 +154,12 @@ fn losses_are_those_of_the_simulator() {
         let packet = segment(0, 1);
         let packet = Packet { ip: IpHeader { identification: n, ..packet.ip }, ..packet };
         medium.offer(at(u64::from(n) * 2), NEAR, &encode(&packet));
-        let frame =
-            driftway_link::Frame { id: PacketId::new(n.into()), bytes: 1250, ecn_capable: true };
+        let frame = driftway_link::Frame {
+            id: PacketId::new(n.into()),
+            bytes: 1250,
+            ecn_capable: true,
+            flow: 0,
+        };
         bare.enqueue(at(u64::from(n) * 2), Side::A, frame, QueuePosition::Tail);
     }
     while let Some(event) = bare.poll(at(1000)) {
