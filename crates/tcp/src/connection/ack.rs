@@ -175,6 +175,9 @@ impl Connection {
             true => None,
             false => self.sample_round_trip(now, segment, outstanding),
         };
+        if self.snd.no_sample_until.is_some_and(|end| ack.at_or_after(end)) {
+            self.snd.no_sample_until = None;
+        }
         self.detect_by_timestamp(now, segment);
         let (una, max) = (self.snd.send_state.una(), self.snd.send_state.max());
         if self.snd.undo_state.as_mut().is_some_and(|state| !state.on_una_advanced(una, max)) {
@@ -217,12 +220,9 @@ impl Connection {
             }
             _ => None,
         };
-        let untimed = self.snd.no_sample_until;
-        if untimed.is_some_and(|end| segment.ack.at_or_after(end)) {
-            self.snd.no_sample_until = None;
-        }
+        let untimed = self.snd.no_sample_until.is_some();
         let sample = match segment.options.timestamps.filter(|_| self.negotiated.timestamps) {
-            Some(_) if untimed.is_some() => None,
+            Some(_) if untimed => None,
             Some(Timestamps { echo, .. }) if echo != 0 => {
                 let ticks = self.timestamp(now).wrapping_sub(echo);
                 // An echo from the future, or from too long ago, is not ours.

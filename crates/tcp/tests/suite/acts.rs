@@ -536,3 +536,25 @@ fn a_retransmission_carries_the_last_timestamp_that_the_peer_has() {
     assert_eq!(sent(&[(5001, before.wrapping_sub(1))]), before);
     assert_eq!(sent(&[(5001, 1_000_000)]), before);
 }
+
+/// A sample that spans a hold is none, and later ones are: also where the log of sent segments measures (Linux).
+#[test]
+fn round_trips_are_measured_again_after_a_hold() {
+    for linux_rto in [false, true] {
+        let recovery = RecoveryKind::RackTlp;
+        let config = Config { recovery, sack: true, linux_rto, ..plain() };
+        let mut conn = TestConnection::in_flight(&config, 2);
+        let samples = |conn: &TestConnection| conn.tcp.stats().rtt_samples;
+        let before = samples(&conn);
+        conn.acts(silent());
+        conn.at(5000);
+        conn.acts(resume());
+        conn.receives(ack(2001));
+        assert_eq!(samples(&conn), before, "{linux_rto}");
+        conn.writes(1000);
+        conn.sends(["2001..3001"]);
+        conn.at(5100);
+        conn.receives(ack(3001));
+        assert_eq!(samples(&conn), before + 1, "{linux_rto}");
+    }
+}
