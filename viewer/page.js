@@ -168,7 +168,7 @@ class Page {
   play(on) {
     this.isPlaying = on;
     byId("play").textContent = on ? "‖ Pause" : "▶ Play";
-    // Whoever plays again before the next frame does not play twice as fast.
+    // To play again before the next frame is not to play twice as fast.
     cancelAnimationFrame(this.nextFrame);
     if (!on) return this.writeAddress();
     if (this.time >= this.end) this.time = this.start;

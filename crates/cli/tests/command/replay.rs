@@ -331,7 +331,7 @@ fn a_page_in_a_frame_of_a_notebook_plays() {
     );
     browser.open(&bench.path("notebook.html"), "", (1200, 900), "light");
     browser.evaluate("driftwayReplay.page.seek(5e9)");
-    // Whoever pauses and plays at once does not play twice as fast.
+    // To pause and play at once does not play twice as fast.
     let advanced = browser.evaluate(
         "new Promise((done) => { const { page } = driftwayReplay; \
          for (let n = 0; n < 4; n++) { page.play(true); page.play(false); } page.play(true); \

@@ -18,11 +18,11 @@ pub struct Fitted {
     pub thinning: Thinning,
     /// The number of encodings that it took.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests limit it"))]
-    pub encodings: i32,
+    pub encodings: usize,
 }
 
 /// Encodings after which a size that fits is taken, although with less thinning one might fit as well.
-const ENOUGH: i32 = 3;
+const ENOUGH: usize = 3;
 
 /// The part of the size of a row by which a page grows with one more: the more rows there are, the more are alike.
 const ALIKE: f64 = 0.9;
@@ -36,7 +36,7 @@ pub fn fit(rows: &Rows, max_bytes: usize) -> io::Result<Fitted> {
     let mut sizes = Sizes::typical(rows);
     // Degrees below `least` do not fit; `best` does.
     let (mut least, mut best) = (0, None::<(usize, Encoded)>);
-    let mut encodings = 0;
+    let (mut encodings, mut part) = (0, 1.0);
     loop {
         let end = best.as_ref().map_or(Thinning::ALL.len() - 1, |(degree, _)| *degree);
         let mut size_at = |degree: usize| {
@@ -61,13 +61,14 @@ pub fn fit(rows: &Rows, max_bytes: usize) -> io::Result<Fitted> {
             _ => {}
         }
         encodings += 1;
+        part *= ALIKE;
         let choice = Choice::new(rows, Thinning::ALL[degree]);
         let encoded = encode(rows, |index, row| choice.keeps(index, row))?;
         let bytes = page::encoded_bytes(&encoded)?;
         if degree == least && (bytes <= max_bytes || degree + 1 == Thinning::ALL.len()) {
             return Ok(Fitted { encoded, thinning: Thinning::ALL[degree], encodings });
         }
-        sizes = Sizes::measured(&encoded, bytes, &choice.count(), ALIKE.powi(encodings));
+        sizes = Sizes::measured(&encoded, bytes, &choice.count(), part);
         if bytes > max_bytes {
             least = (degree + 1).min(Thinning::ALL.len() - 1);
         } else {
