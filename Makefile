@@ -7,7 +7,7 @@ RELEASE := target/release/driftway
 # What `make test` consists of.
 PHASES := lint unit-build unit my-aid no-std release-build size determinism demo verdicts python fuzz-short
 
-.PHONY: help papers test test-all test-times $(PHASES) fault-injection kernel papers-in-full fuzz-long fuzz audit bench bench-dask bench-programs bench-radio field field-soak validate wheel reference diagrams man picture need need-python
+.PHONY: help papers test test-all test-times $(PHASES) fault-injection kernel papers-in-full fuzz-long fuzz audit bench bench-python bench-programs bench-radio field field-soak validate wheel reference diagrams man picture need need-python
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
@@ -17,7 +17,7 @@ help:
 	@echo "make test-times  what each part of make test costs from a bare clone, in seconds of processor time"
 	@echo "make validate  against ns-2.35, ns-3 and theory, to out/validation/index.html; NS2=1 runs ns beside"
 	@echo "make bench     how fast it is, beside ns-2.35 where that is installed; twenty minutes"
-	@echo "make bench-dask  tasks a second that a Dask scheduler gives to 20 workers; a minute"
+	@echo "make bench-python  what an aid in Python costs, and tasks a second of a Dask scheduler; two minutes"
 	@echo "make bench-radio  emulated radios: lateness, and kernels beside the simulator; as root, two minutes"
 	@echo "make bench-programs  nginx, rsync, ssh, redis, mosquitto, postgresql over an emulated path; as root, two minutes"
 	@echo "make field     what the shim gives under Linux's TCP, and what it costs; as root, an hour"
@@ -109,8 +109,8 @@ wheel: need-python
 python: release-build
 	@scripts/python
 
-# Tasks a second that a scheduler of Dask gives to 20 workers.
-bench-dask: release-build
+# What an aid in Python costs, and tasks a second that a scheduler of Dask gives to 20 workers.
+bench-python: release-build
 	@scripts/python bench
 
 no-std: need

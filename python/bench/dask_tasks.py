@@ -1,7 +1,7 @@
 """Tasks a second that a Dask scheduler gives to 20 workers, and how many cores a campaign can use by that.
 
 The tasks go the way of runs, with a scenario and a record of usual size, but do nothing: what is measured is the scheduler,
-the network between processes, and the client. `make bench-dask` runs it.
+the network between processes, and the client. `make bench-python` runs it.
 """
 
 from __future__ import annotations
