@@ -271,8 +271,8 @@ fn assert_says_why_tcp_waited(browser: &mut Chromium, entries: &[Entry], timeout
     let rows = || earlier.iter().copied().filter(before);
     let acked = rows().filter(tcp).rfind(is(&[Event::Acked])).unwrap().offset_bytes;
     let of_data = |entry: &&Entry| entry.offset_bytes == acked;
-    let sent = rows().filter(tcp).filter(is(&[Event::Sent, Event::Retransmitted]));
-    let sent = sent.filter(of_data).next_back().unwrap();
+    let mut sent = rows().filter(tcp).filter(is(&[Event::Sent, Event::Retransmitted]));
+    let sent = sent.rfind(of_data).unwrap();
     let packet = entries.iter().find(|entry| {
         entry.time_s >= sent.time_s && entry.kind == "tcp-data" && entry.offset_bytes == acked
     });

@@ -274,7 +274,7 @@ fn a_closure_gets_the_options_that_it_has_declared() {
     let known = Registry::new().aid(entry.clone());
     let own = |text: &str| parse(PATH, &[("flow.0.aid", text), ("duration", "1 s")], &known);
     for text in ["own", "{ name = \"own\", probe = \"3 s\" }"] {
-        run(&own(text).unwrap(), 1, None).unwrap();
+        run(own(text).unwrap(), 1, None).unwrap();
     }
     let spans = [Duration::from_secs(2), Duration::from_secs(3)];
     let expected = spans.map(|span| format!("probe {:?}", OptionValue::Duration(span)));
