@@ -7,12 +7,22 @@ const ROWS_AROUND = 18;
 const FILTERS = {
   "all events": () => true,
   "the flow": (run, row, page) => run.flow(row) === page.flow,
-  "the node": (run, row, page) => run.rows.node[row] === page.node || run.rows.neighbour[row] === page.node,
+  "the node": (run, row, page) => [run.rows.node[row], run.rows.neighbour[row]].includes(page.nodeOf(run)),
   "TCP and aid": (run, row) => ["tcp", "udp", "aid"].includes(run.layer(row)),
   "routing": (run, row) => run.layer(row) === "routing" || /^(aodv|dsr)/.test(run.kind(row)),
   "the air": (run, row) => run.layer(row) === "air",
+  "the air at the node": (run, row, page) => run.layer(row) === "air" && isHeard(run, row, page.nodeOf(run)),
   "losses": (run, row) => LOSSES.has(run.event(row)) || FAILED.has(run.reason(row)),
 };
+
+/** True if a frame was within the sense range of a node; where no range is known, if it was the node's. */
+function isHeard(run, row, node) {
+  const [from, to] = [run.rows.node[row], run.rows.neighbour[row]];
+  if (from === node || to === node) return true;
+  const range = run.airs[Math.max(0, run.rows.air[row])]?.senseRange;
+  const [one, other] = [from, node].map((at) => run.position(at, run.rows.time[row]));
+  return Boolean(range && one && other) && Math.hypot(one.x - other.x, one.y - other.y) <= range;
+}
 
 const LOSSES = new Set(["dropped", "link-failure", "false-link-failure", "timeout", "fast-retransmit", "route-lost", "retransmitted"]);
 

@@ -27,6 +27,7 @@ class MapView {
   constructor(run, canvas, page) {
     Object.assign(this, { run, canvas, page });
     this.places = new Places(run);
+    this.shown = run.nodes.map(() => null);
     this.pointed = null;
     this.view = { x: 0, y: 0, zoom: 1 };
     this.resize();
@@ -126,7 +127,9 @@ class MapView {
     c.clearRect(0, 0, this.size.width, this.size.height);
     c.font = "12px system-ui, sans-serif";
     c.lineCap = "round";
-    const at = (node) => this.toScreen(places.at(node, time));
+    // Each node is looked up once a frame, though nodes, frames, routes and labels all ask.
+    this.shown.fill(null);
+    const at = (node) => (this.shown[node] ??= this.toScreen(places.at(node, time)));
     this.drawPlane(c, colours);
     this.drawRange(c, colours, time, this.pointed ?? chosenNode);
     if (trails) this.drawTrails(c, colours, time);
@@ -313,11 +316,12 @@ class MapView {
     const isSmall = run.nodes.length > 150;
     const radius = isSmall ? 4 : 7;
     const labels = [];
+    const down = new Set(run.faults.filter((of) => of.kind === "radio-down" && of.start <= time && time < of.end).map((of) => of.node));
+    const isOutside = (x, y) => x < -60 || y < -60 || x > this.size.width + 60 || y > this.size.height + 60;
     run.nodes.forEach((name, node) => {
       const { x, y } = at(node);
-      const isDown = run.faults.some(
-        (of) => of.kind === "radio-down" && of.node === node && of.start <= time && time < of.end,
-      );
+      if (isOutside(x, y)) return;
+      const isDown = down.has(node);
       const queue = run.queueTotals[node].at(time) ?? 0;
       const isEnd = ends.includes(node);
       if (isSmall && !isDown && !isEnd && queue === 0 && node !== chosenNode && node !== this.pointed && !sending.has(node)) {

@@ -6,7 +6,7 @@ const SPEEDS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100];
 const STEPS = {
   "any event": (run, row) => run.layer(row) !== "mobility",
   "event of the flow": (run, row, page) => run.flow(row) === page.flow,
-  "event at the node": (run, row, page) => run.layer(row) !== "mobility" && run.rows.node[row] === page.node,
+  "event at the node": (run, row, page) => run.layer(row) !== "mobility" && run.rows.node[row] === page.nodeOf(run),
   drop: (run, row) => run.event(row) === "dropped",
   "link failure": (run, row) => /link-failure$/.test(run.event(row)),
   "route lost or found": (run, row) => /^route-/.test(run.event(row)),
@@ -29,6 +29,7 @@ class Page {
     this.filter = "all events";
     this.speed = 1;
     this.isPlaying = false;
+    this.nextFrame = 0;
     this.isDue = false;
     [this.start, this.end] = [Math.min(...runs.map((run) => run.fromNs)), Math.max(...runs.map((run) => run.toNs))];
     this.time = this.start;
@@ -167,18 +168,19 @@ class Page {
   play(on) {
     this.isPlaying = on;
     byId("play").textContent = on ? "‖ Pause" : "▶ Play";
+    // To play again before the next frame is not to play twice as fast.
+    cancelAnimationFrame(this.nextFrame);
     if (!on) return this.writeAddress();
     if (this.time >= this.end) this.time = this.start;
     let last = performance.now();
     const advance = (now) => {
-      if (!this.isPlaying) return;
       this.time = Math.min(this.end, this.time + (now - last) * 1e6 * this.speed);
       last = now;
       this.draw();
       if (this.time >= this.end) this.play(false);
-      else requestAnimationFrame(advance);
+      else this.nextFrame = requestAnimationFrame(advance);
     };
-    requestAnimationFrame(advance);
+    this.nextFrame = requestAnimationFrame(advance);
   }
 
   seek(time) {
@@ -196,8 +198,13 @@ class Page {
     this.packet = hasWay ? header : null;
     byId("packet").hidden = false;
     byId("meaning").textContent = `${seconds(run.rows.time[row], 9)} s: ${sentence(run, row)}. ${meaning(run, row)}`;
-    byId("way").replaceChildren(...(hasWay ? packetWay(run, header, this) : []));
+    byId("way").replaceChildren(...(hasWay ? packetWay(run, header, this) : waiting(run, row, this)));
     this.seek(run.rows.time[row]);
+  }
+
+  /** The chosen node, or the source of the flow. */
+  nodeOf(run) {
+    return this.node ?? run.flows[this.flow]?.source ?? 0;
   }
 
   chooseNode(node) {
@@ -258,8 +265,9 @@ class Page {
     byId("message").textContent = text;
   }
 
-  /** The instant and the flow are in the address, so that it can be copied. */
+  /** The instant and the flow are in the address, so that it can be copied. In the frame of a notebook there is none. */
   writeAddress() {
+    if (location.protocol === "about:") return;
     const at = `#t=${+(this.time / 1e9).toFixed(9)}&flow=${this.flow}`;
     if (at !== location.hash) history.replaceState(null, "", at);
   }

@@ -27,7 +27,7 @@ const EVENT_WORDS = [
 
 /** The search that a text means, or the reason why it means none. */
 function parseSearch(run, text) {
-  let words = text.toLowerCase().trim();
+  let words = text.toLowerCase().replace(/[?!,.]+(\s|$)/g, " ").trim();
   const conditions = [];
   const parts = [];
   const isBackward = /\b(previous|prev|last|before)\b/.test(words);
@@ -67,7 +67,7 @@ function parseSearch(run, text) {
     return found;
   });
   if (events.length > 0) conditions.push((of, row) => events.every(([, admits]) => admits(of, row)));
-  const rest = words.split(/\s+/).filter((word) => word && !/^(the|next|previous|prev|last|before|of|at|a|an|for|with|all|any|by|in|on|to)$/.test(word));
+  const rest = words.split(/\s+/).filter((word) => word && !/^(the|next|previous|prev|last|before|of|at|a|an|for|with|all|any|by|in|on|to|why|when|where|which|what|who|how|is|was|were|did|does|has|had|packets?)$/.test(word));
   for (const word of rest) {
     // Any reason or kind of the log.
     if (!run.words.some((of) => of.includes(word))) {

@@ -11,10 +11,11 @@ with their unit.
 from __future__ import annotations
 
 from driftway import plot
-from driftway._aids import Aid, Growth, aid, growth, metric
-from driftway._driftway import Acked, Events, Segment, Signal, Table, View
+from driftway._aids import aid, growth, metric
+from driftway._driftway import Acked, Aid, Events, Growth, Segment, Signal, Table, View
 from driftway._errors import RunError, ScenarioError
 from driftway._paper import Paper, paper, papers
+from driftway._replay import Replay
 from driftway._results import Results, StudyResults
 from driftway._scenario import Scenario, load, loads
 from driftway._simulation import FlowState, Simulation
@@ -28,6 +29,7 @@ __all__ = [
     "FlowState",
     "Growth",
     "Paper",
+    "Replay",
     "Results",
     "RunError",
     "Scenario",

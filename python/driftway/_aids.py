@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 from driftway import _driftway
 from driftway._driftway import Aid, Growth
+from driftway._options import Option, options_of
 
 #: The methods that the simulator calls.
 EVENTS = ("on_down", "on_up", "on_signal", "on_timeout", "on_done", "on_closed")
@@ -16,7 +17,7 @@ EVENTS = ("on_down", "on_up", "on_signal", "on_timeout", "on_done", "on_closed")
 #: Those of a congestion control.
 GROWTH_EVENTS = ("on_ack", "on_loss", "on_timeout", "on_undo")
 
-_declared: dict[str, tuple[str, type]] = {}
+_declared: dict[str, tuple[str, type, list[Option]]] = {}
 _growths: dict[str, tuple[str, type]] = {}
 
 Class = TypeVar("Class", bound=type)
@@ -40,16 +41,26 @@ def aid(name: str) -> Callable[[Class], Class]:
     sees: ``now_s``, ``view``, ``flow``, ``end``. Each connection and end has an object of its own. As the built-in aids it
     sees the events of established connections only.
 
+    The parameters of ``__init__`` are its options, which a scenario gives by their names (``aid = { name = "mine", copies =
+    2 }``) and checks by their defaults: true or false; a whole number; a number; a time such as ``"2 s"`` if the name ends
+    in ``_s`` (the class gets seconds), a distance if it ends in ``_m``; one of several words with ``Literal["a", "b"]``.
+
     Declaring a name again replaces the class, for scenarios that are loaded later. Runs with aids in Python are not cached.
 
     >>> @aid("quiet")
     ... class Quiet:
     ...     "Waits while the destination is unreachable."
+    ...     def __init__(self, probe_s=2.0):
+    ...         self.probe_s = probe_s
     ...     def on_signal(self, signal):
     ...         if signal.kind == "unreachable":
-    ...             self.hold(probe_first_s=2, rewind_snd_nxt=True)
+    ...             self.hold(probe_first_s=self.probe_s, rewind_snd_nxt=True)
     """
-    return _declare("aid", name, Aid, EVENTS, _declared)
+
+    def add(summary: str, cls: type) -> None:
+        _declared[name] = (summary, cls, options_of(cls))
+
+    return _declare("aid", name, Aid, EVENTS, add)
 
 
 def growth(name: str) -> Callable[[Class], Class]:
@@ -71,11 +82,15 @@ def growth(name: str) -> Callable[[Class], Class]:
     ...     def on_loss(self, flight_size_bytes, mss_bytes):
     ...         return flight_size_bytes * 3 // 4
     """
-    return _declare("growth", name, Growth, GROWTH_EVENTS, _growths)
+
+    def add(summary: str, cls: type) -> None:
+        _growths[name] = (summary, cls)
+
+    return _declare("growth", name, Growth, GROWTH_EVENTS, add)
 
 
 def _declare(
-    what: str, name: str, base: type, events: tuple[str, ...], declared: dict[str, tuple[str, type]]
+    what: str, name: str, base: type, events: tuple[str, ...], add: Callable[[str, type], None]
 ) -> Callable[[Class], Class]:
     if not isinstance(name, str):
         raise TypeError(f'{what}: a name is missing: @dw.{what}("mine")')
@@ -91,7 +106,7 @@ def _declare(
             names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
             cls = type(cls.__name__, (cls, base), names)  # type: ignore[assignment]
         # A name that is not valid, or that is built in, is found when a scenario is loaded.
-        declared[name] = (summary, cls)
+        add(summary, cls)
         return cls
 
     return declare
@@ -99,8 +114,9 @@ def _declare(
 
 def registry() -> _driftway.Registry:
     """Return what is declared."""
-    aids, growths = ([(name, *of) for name, of in declared.items()] for declared in (_declared, _growths))
-    return _driftway.Registry(aids, growths)
+    return _driftway.Registry(
+        [(name, *of) for name, of in _declared.items()], [(name, *of) for name, of in _growths.items()]
+    )
 
 
 @dataclasses.dataclass(frozen=True)

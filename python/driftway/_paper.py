@@ -84,4 +84,4 @@ def paper(
     """
     study = _driftway.Study.paper(name, list(figures or []), runs, quick, registry())
     with Progress(study.run_count, progress) as show:
-        return Paper(name, study.run(_jobs(jobs), False, None, show))
+        return Paper(name, study.run(_jobs(jobs), False, None, [], show))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from driftway import _driftway
 from driftway._driftway import Events, Table
+from driftway._replay import Replay, make_replay
 
 if TYPE_CHECKING:
     from driftway._scenario import Scenario
@@ -52,8 +54,36 @@ class Results:
         """A row for each event; ``None`` if the runs had no ``events``. The rows stay in a file until they are read."""
         return self._native.events()
 
+    def replay(
+        self,
+        seed: int | None = None,
+        other: Results | None = None,
+        *,
+        from_s: float = 0.0,
+        to_s: float | None = None,
+        labels: tuple[str, str] | None = None,
+    ) -> Replay:
+        """Return a page with a map and a time line of the events of a run, which a notebook shows.
+
+        The runs need ``events=True``. A page has at most 3 MB; what is left out of a larger run it says.
+
+        Args:
+            seed: the seed of the run; by default the first.
+            other: results whose run with the same seed is shown beside it, such as those with an aid.
+            from_s: the beginning of the part that is shown (s).
+            to_s: its end (s); by default that of the run.
+            labels: the names of the two runs; by default the keys in which they differ.
+
+        Raises:
+            ValueError: there are no events, no run has the seed, or the times are not in the run.
+        """
+        return make_replay(self, seed, other, from_s, to_s, labels)
+
     def summary(self) -> Table:
-        """Return the mean of each metric of each flow over the runs, with 90 % and 95 % confidence intervals."""
+        """Return the mean of each metric of each flow over the runs, with 90 % and 95 % confidence intervals.
+
+        Metrics in Python, and drops, are of no flow.
+        """
         document = self.to_dict()
         rows = [
             ({"flow": flow, "source": of["source"], "destination": of["destination"]}, metric, estimate)
@@ -63,6 +93,7 @@ class Results:
         empty = {"flow": None, "source": None, "destination": None}
         drops = document["summary"]["drops"].items()
         rows += [(empty, f"drops.{reason}", estimate) for reason, estimate in drops]
+        rows += [(empty, name, _estimate(values)) for name, values in self._native.metrics()]
         return _estimates([({**of, "metric": metric}, estimate) for of, metric, estimate in rows])
 
     def to_dict(self) -> dict[str, Any]:
@@ -83,6 +114,10 @@ class Results:
 
 def _restore(scenario: Scenario, content: bytes, meanings: dict[str, str]) -> Results:
     return Results(scenario, _driftway.Results.from_bytes(scenario._native, content), meanings)
+
+
+def _estimate(values: Iterable[float | None]) -> dict[str, Any] | None:
+    return _driftway.estimate([value for value in values if value is not None])
 
 
 def _estimates(rows: list[tuple[dict[str, Any], dict[str, Any] | None]]) -> Table:
@@ -110,13 +145,19 @@ def _estimates(rows: list[tuple[dict[str, Any], dict[str, Any] | None]]) -> Tabl
 class StudyResults:
     """The results of a study or a sweep, as tables that polars, pandas and DuckDB read without copying."""
 
-    def __init__(self, native: _driftway.StudyResults) -> None:
+    def __init__(self, native: _driftway.StudyResults, meanings: dict[str, str] | None = None) -> None:
         self._native = native
+        self._meanings = meanings or {}
 
     @cached_property
     def runs(self) -> Table:
         """A row for each run: figure, arm, point of the axis, keys that vary, seed, and metrics."""
-        return self._table("runs")
+        table = self._table("runs")
+        places = list(zip(table.column("scenario"), table.column("seed"), strict=True))
+        for name, measured in self._native.metrics():
+            values = {(scenario, seed): value for scenario, seed, value in measured}
+            table = table.with_column(name, [values[place] for place in places], self._meanings.get(name, ""))
+        return table
 
     @cached_property
     def flows(self) -> Table:
@@ -143,8 +184,23 @@ class StudyResults:
             for figure in self.to_dict()["figures"]
             for arm, points in _arms(figure)
             for point in points
-        ]
+        ] + self._measured()
         return _estimates([({**of, "x": _number(of["x"])}, estimate) for of, estimate in rows])
+
+    def _measured(self) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
+        """Return the estimates of metrics in Python."""
+        names = [name for name, _ in self._native.metrics()]
+        if not names:
+            return []
+        rows: list[tuple[dict[str, Any], dict[str, Any] | None]] = []
+        places = list(zip(*(self.runs.column(name) for name in ("figure", "arm", "x")), strict=True))
+        for name in names:
+            values: dict[tuple[Any, ...], list[float | None]] = {place: [] for place in places}
+            for place, value in zip(places, self.runs.column(name), strict=True):
+                values[place].append(value)
+            for (figure, arm, x), of in values.items():
+                rows.append(({"figure": figure, "metric": name, "arm": arm, "x": x}, _estimate(of)))
+        return rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document of ``driftway sweep --json``, without the computing time."""

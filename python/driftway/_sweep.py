@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from driftway import _driftway
-from driftway._aids import registry
+from driftway._aids import Metric, registry
 from driftway._progress import Progress
 from driftway._results import StudyResults
 from driftway._scenario import Scenario, _jobs
@@ -22,7 +22,7 @@ def sweep(
     client: Any = None,
     *,
     set: Mapping[str, Value] | None = None,
-    metrics: Iterable[str] = (),
+    metrics: Iterable[Callable[..., Any] | str] = (),
     runs: int | None = None,
     step: str | float | None = None,
     quick: bool = False,
@@ -35,7 +35,7 @@ def sweep(
     """Run a study, or a scenario over varying keys, as ``driftway sweep`` does, with the same results to the byte.
 
     Completed runs are kept in the cache of the command, so that the same call continues after an interruption. Runs with an
-    aid in Python run in this process and are not kept.
+    aid or a metric in Python run in this process and are not kept.
 
     Args:
         what: a study file; or, with ``vary``, a scenario or its file.
@@ -43,7 +43,8 @@ def sweep(
             tuples of values.
         client: a ``distributed.Client``: its workers perform the runs.
         set: keys to set in every run.
-        metrics: names of metrics in the summary; by default a selection.
+        metrics: names of metrics in the summary; by default a selection. Functions declared by ``metric``, or their names,
+            are further columns of ``runs``, and rows of the summary.
         runs: runs for each point; by default 10, or the study's.
         step: the time between two rows of the table ``steps``: a text such as ``"1 s"``, or seconds; with ``vary``.
         quick: run a part: the study's quick part, or two runs at the ends of each axis.
@@ -59,6 +60,9 @@ def sweep(
     """
     if runs is not None and (isinstance(runs, bool) or runs < 1):
         raise ValueError(f"runs: expected a whole number, at least 1, found {runs!r}")
+    known, own = _split(metrics)
+    if own and client is not None:
+        raise ValueError(f"metrics: {own[0].name} is in Python, and runs in this process only: leave out `client`")
     with tempfile.TemporaryDirectory(prefix="driftway-") as scratch:
         if vary:
             file, assignments = _file_of(what, Path(scratch))
@@ -66,7 +70,7 @@ def sweep(
                 file,
                 [_variation(keys, values) for keys, values in vary.items()],
                 assignments + to_assignments(set),
-                list(metrics),
+                known,
                 runs,
                 to_time("step", step),
                 quick,
@@ -75,19 +79,35 @@ def sweep(
         elif isinstance(what, Scenario):
             raise ValueError("vary: a scenario needs keys that vary, as in {'network.link.delay': ['5 ms', '50 ms']}")
         else:
-            if step is not None or list(metrics):
+            if step is not None or known:
                 raise ValueError("step, metrics: a study file has its own; these go with vary")
             study = _driftway.Study.load(
                 os.fspath(what), to_assignments(set), list(figures), runs, quick, registry()
             )
         if client is None:
             with Progress(study.run_count, progress) as show:
-                return StudyResults(study.run(_jobs(jobs), fresh, cache, show))
+                functions = [(of.name, of.function) for of in own]
+                native = study.run(_jobs(jobs), fresh, cache, functions, show)
+            return StudyResults(native, {of.name: of.meaning for of in own})
         from driftway._dask import perform
 
         with _kept(cache, scratch) as directory:
             perform(client, study, fresh=fresh, cache=directory, progress=progress)
-            return StudyResults(study.run(_jobs(jobs), False, directory, None))
+            return StudyResults(study.run(_jobs(jobs), False, directory, [], None))
+
+
+def _split(metrics: Iterable[Callable[..., Any] | str]) -> tuple[list[str], list[Metric]]:
+    """Return the names of built-in metrics, and the metrics in Python."""
+    if isinstance(metrics, str):
+        raise TypeError(f"metrics: expected a list, such as [{metrics!r}]")
+    known: list[str] = []
+    own: list[Metric] = []
+    for of in metrics:
+        if isinstance(of, str) and of not in Metric.declared:
+            known.append(of)
+        else:
+            own.append(Metric.find(of))
+    return known, own
 
 
 class _kept:

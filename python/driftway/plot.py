@@ -23,7 +23,7 @@ def style() -> dict[str, Any]:
     from matplotlib import rc_params_from_file
 
     with as_file(files("driftway") / "print.mplstyle") as path:
-        return dict(rc_params_from_file(path, use_default_template=False))
+        return {str(name): value for name, value in rc_params_from_file(path, use_default_template=False).items()}
 
 
 def label(name: str) -> str:
@@ -40,7 +40,9 @@ def _axes(ax: Axes | None) -> Axes:
         return ax
     import matplotlib.pyplot as plt
 
-    with plt.rc_context(style()):
+    # Newer types of matplotlib list the names of all settings.
+    settings: Any = style()
+    with plt.rc_context(settings):
         return plt.subplots()[1]
 
 

@@ -11,6 +11,7 @@ mod event_table;
 mod growth;
 mod interrupt;
 mod registry;
+mod replay;
 mod results;
 mod run_context;
 mod runs;
@@ -32,7 +33,9 @@ mod _driftway {
     #[pymodule_export]
     use crate::registry::Registry;
     #[pymodule_export]
-    use crate::results::Results;
+    use crate::replay::replay_page;
+    #[pymodule_export]
+    use crate::results::{Results, estimate};
     #[pymodule_export]
     use crate::scenario::Scenario;
     #[pymodule_export]

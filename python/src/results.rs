@@ -5,15 +5,17 @@ use std::sync::Arc;
 use driftway::Duration;
 use driftway::experiment::rows::{self, Table as Rows};
 use driftway::experiment::runner::Samples;
-use driftway::experiment::summary::summarise;
+use driftway::experiment::summary;
 use driftway::scenario::Scenario;
 use driftway::sim::results::{RunDocument, RunResult, SCHEMA, Timing};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::columns;
 use crate::errors;
 use crate::event_table::{EventFile, EventTable};
+use crate::replay::Replayed;
 use crate::runs::{Done, Request};
 use crate::table::{Table, of_arrow};
 
@@ -32,7 +34,7 @@ impl Results {
     /// The results of what was asked for.
     pub fn new(scenario: Scenario, done: Vec<Done>, request: &Request) -> Self {
         let (mut runs, mut samples, mut events) = (Vec::new(), Vec::new(), Vec::new());
-        let names = request.metrics.iter().map(|(name, _)| (name.clone(), Vec::new()));
+        let names = request.kept.metrics.iter().map(|(name, _)| (name.clone(), Vec::new()));
         let mut metrics: Vec<(String, Vec<Option<f64>>)> = names.collect();
         for run in done {
             runs.push(run.record.result);
@@ -42,14 +44,44 @@ impl Results {
                 values.push(value);
             }
         }
-        let samples = request.step.map(|step| (step, samples));
-        Self { scenario, runs, samples, events: request.keep_events.then_some(events), metrics }
+        let samples = request.kept.step.map(|step| (step, samples));
+        let events = request.kept.events.then_some(events);
+        Self { scenario, runs, samples, events, metrics }
+    }
+
+    /// The run with a seed, with its events.
+    pub fn replayed(&self, seed: u64) -> PyResult<Replayed> {
+        let Some(events) = &self.events else {
+            let message = "these results have no events: run with events=True";
+            return Err(PyValueError::new_err(message));
+        };
+        let run = self.runs.iter().find(|run| run.seed == seed);
+        let events = events.iter().find(|file| file.seed == seed);
+        let (Some(run), Some(events)) = (run, events) else {
+            let seeds: Vec<String> = self.runs.iter().map(|run| run.seed.to_string()).collect();
+            let message = format!("seed: no run has {seed}; there are {}", seeds.join(", "));
+            return Err(PyValueError::new_err(message));
+        };
+        let (scenario, run) = (self.scenario.clone(), run.clone());
+        Ok(Replayed { scenario, run, events: Arc::clone(events) })
     }
 
     /// The results of one run, without samples and events.
     pub fn of_run(scenario: Scenario, run: RunResult) -> Self {
         Self { scenario, runs: vec![run], samples: None, events: None, metrics: Vec::new() }
     }
+}
+
+/// The mean of values with its 90 % and 95 % confidence intervals, and their number; `None` without values.
+#[pyfunction]
+pub fn estimate(py: Python<'_>, values: Vec<f64>) -> PyResult<Option<Bound<'_, PyDict>>> {
+    let Some(found) = summary::estimate(&values) else { return Ok(None) };
+    let of = PyDict::new(py);
+    of.set_item("mean", found.mean)?;
+    of.set_item("ci90", found.ci90)?;
+    of.set_item("ci95", found.ci95)?;
+    of.set_item("n", found.n)?;
+    Ok(Some(of))
 }
 
 /// A table of rows.
@@ -103,7 +135,7 @@ impl Results {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             scenario: self.scenario.clone(),
-            summary: summarise(&self.runs),
+            summary: summary::summarise(&self.runs),
             runs: self.runs.clone(),
             timing: Timing { wall_s: 0.0, jobs: 0, events_per_s: None },
         };

@@ -18,18 +18,27 @@ use crate::event_table::{EventFile, EventTable};
 use crate::interrupt::interruptible;
 use crate::run_context::{Failure, RunContext};
 
+/// Names of metrics and the functions that compute them from the events of a run.
+pub type Metrics = Vec<(String, Py<PyAny>)>;
+
 /// A request for runs.
 pub struct Request {
     /// The seeds.
     pub seeds: Vec<u64>,
     /// The number of threads.
     pub threads: usize,
-    /// The interval of samples.
+    /// The parts of each run that are kept.
+    pub kept: Kept,
+}
+
+/// The parts of a run that are kept besides its result.
+pub struct Kept {
+    /// Samples at this interval.
     pub step: Option<Duration>,
-    /// Keeps the event logs.
-    pub keep_events: bool,
-    /// Names of metrics and the functions that compute them from the events of a run.
-    pub metrics: Vec<(String, Py<PyAny>)>,
+    /// The event log.
+    pub events: bool,
+    /// The values of metrics.
+    pub metrics: Metrics,
 }
 
 /// A completed run.
@@ -74,7 +83,7 @@ pub fn perform(
     };
     let results = interruptible(py, &stop, report, || {
         parallel_map(request.threads, request.seeds.len(), |index| {
-            let done = perform_one(job, request.seeds[index], request, &stop);
+            let done = perform_one(job, request.seeds[index], &request.kept, &stop);
             match &done {
                 Ok(_) => _ = finished.fetch_add(1, Ordering::Relaxed),
                 Err(_) => stop.store(true, Ordering::Relaxed),
@@ -118,17 +127,18 @@ fn check_seeds(seeds: &[u64]) -> PyResult<()> {
     }
 }
 
-fn perform_one(
+/// Performs a run of a job with a seed.
+pub fn perform_one(
     job: &Job,
     seed: u64,
-    request: &Request,
+    kept: &Kept,
     stop: &Arc<AtomicBool>,
 ) -> Result<Done, Undone> {
     if stop.load(Ordering::Relaxed) {
         return Err(Undone::Stopped);
     }
     let context = RunContext::new(seed, Arc::clone(stop));
-    let logs = request.keep_events || !request.metrics.is_empty();
+    let logs = kept.events || !kept.metrics.is_empty();
     let file = logs.then(NamedTempFile::new).transpose().map_err(Undone::Io)?;
     let mut log = match &file {
         Some(file) => {
@@ -139,14 +149,14 @@ fn perform_one(
     };
     let watch = Observers { log: log.as_mut(), ..Observers::default() };
     let job = job.at_seed(seed).map_err(Undone::Failed)?;
-    let record = record(&context, (&*job, seed), request.step, watch, stop)?;
+    let record = record(&context, (&*job, seed), kept.step, watch, stop)?;
     if let Some(log) = log {
         log.finish().map_err(Undone::Io)?;
     }
     let events = file.map(|file| Arc::new(EventFile { seed, path: file.into_temp_path() }));
     let mut metrics = Vec::new();
     if let Some(events) = &events {
-        for (name, function) in &request.metrics {
+        for (name, function) in &kept.metrics {
             match measure(function, events) {
                 Ok(value) => metrics.push(value),
                 Err(error) => {
@@ -159,11 +169,11 @@ fn perform_one(
             }
         }
     }
-    Ok(Done { record, events: events.filter(|_| request.keep_events), metrics })
+    Ok(Done { record, events: events.filter(|_| kept.events), metrics })
 }
 
-/// Performs a run with a seed.
-pub fn record(
+/// The record of a run with a seed.
+fn record(
     context: &Arc<RunContext>,
     (job, seed): (&Job, u64),
     step: Option<Duration>,

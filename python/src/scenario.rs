@@ -12,7 +12,7 @@ use crate::convert;
 use crate::errors;
 use crate::registry::Registry;
 use crate::results::Results;
-use crate::runs::{self, Request};
+use crate::runs::{self, Kept, Metrics, Request};
 
 /// A checked scenario.
 #[pyclass(frozen, module = "driftway._driftway")]
@@ -113,7 +113,7 @@ impl Scenario {
         jobs: Option<usize>,
         step: Option<&str>,
         events: bool,
-        metrics: Vec<(String, Py<PyAny>)>,
+        metrics: Metrics,
         on_progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Results> {
         // Threads would wait for each other to call Python.
@@ -121,9 +121,7 @@ impl Scenario {
         let request = Request {
             seeds,
             threads: convert::threads(jobs, default)?,
-            step: convert::step(step)?,
-            keep_events: events,
-            metrics,
+            kept: Kept { step: convert::step(step)?, events, metrics },
         };
         let done = runs::perform(py, &self.job, &request, on_progress)?;
         Ok(Results::new(self.parsed().clone(), done, &request))

@@ -15,7 +15,6 @@ use driftway::experiment::study::select::{Selection, SelectionArgs, select};
 use driftway::experiment::study::source::{self, Source};
 use driftway::experiment::sweep::{Sweep, build_study_with, study_with_settings_and};
 use driftway::experiment::vary::Vary;
-use driftway::sim::Observers;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
@@ -24,8 +23,7 @@ use crate::errors;
 use crate::interrupt::interruptible;
 use crate::registry::Registry;
 use crate::results::table;
-use crate::run_context::RunContext;
-use crate::runs;
+use crate::runs::{self, Done, Kept, Metrics};
 use crate::table::Table;
 use crate::worker::Task;
 
@@ -61,25 +59,22 @@ impl Study {
         Ok(Self { plan, selection })
     }
 
-    /// Performs the recorded runs of scenarios of which some have aids in Python, without the cache.
+    /// Performs the recorded runs with aids and metrics in Python, without the cache.
     fn run_with_python(
         &self,
         py: Python<'_>,
         runner: &Runner<'_>,
+        metrics: Metrics,
         stop: &Arc<AtomicBool>,
         report: impl FnMut(Python<'_>) -> PyResult<()>,
-    ) -> PyResult<Vec<RunRecord>> {
+    ) -> PyResult<Vec<Done>> {
         let all = self.runs();
+        let step = all.first().and_then(|run| run.task.step);
+        let kept = Kept { step, events: false, metrics };
         let results = interruptible(py, stop, report, || {
             parallel_map(runner.threads, all.len(), |index| {
-                let SelectedRun { task, .. } = all[index];
-                let context = RunContext::new(task.seed, Arc::clone(stop));
-                let job = task.job.at_seed(task.seed).map_err(runs::Undone::Failed);
-                let watch = Observers::default();
-                let done = job.and_then(|job| match stop.load(Ordering::Relaxed) {
-                    true => Err(runs::Undone::Stopped),
-                    false => runs::record(&context, (&*job, task.seed), task.step, watch, stop),
-                });
+                let task = &all[index].task;
+                let done = runs::perform_one(task.job, task.seed, &kept, stop);
                 match &done {
                     Ok(_) => (runner.on_finished)(),
                     Err(_) => stop.store(true, Ordering::Relaxed),
@@ -88,6 +83,18 @@ impl Study {
             })
         })?;
         runs::collect(py, results.map_err(|()| errors::bug("no run failed"))?)
+    }
+
+    /// The values of metrics, each with the scenario and the seed of its run.
+    fn measured(&self, names: &[String], done: &[Done]) -> Vec<Measured> {
+        let of_metric = |(index, name): (usize, &String)| {
+            let runs = self.runs().into_iter().zip(done);
+            let value = |(run, done): (SelectedRun<'_>, &Done)| {
+                (run.task.job.digest.clone(), run.task.seed, done.metrics[index])
+            };
+            (name.clone(), runs.map(value).collect())
+        };
+        names.iter().enumerate().map(of_metric).collect()
     }
 
     fn runs(&self) -> Vec<SelectedRun<'_>> {
@@ -195,13 +202,14 @@ impl Study {
         cache.put(task.step(), &record).map_err(|error| errors::of_study(&error))
     }
 
-    /// Performs the runs that are not cached, and returns the results of all.
+    /// Performs the runs that are not cached, and returns the results of all. With `metrics` all are performed.
     fn run(
         &self,
         py: Python<'_>,
         jobs: Option<usize>,
         fresh: bool,
         cache: Option<PathBuf>,
+        metrics: Metrics,
         on_progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<StudyResults> {
         let default = self.has_python_items().then_some(1);
@@ -219,10 +227,13 @@ impl Study {
         let on_finished = || _ = finished.fetch_add(1, Ordering::Relaxed);
         let runner =
             Runner { threads, cache, ignore_cache: fresh, stop: &stop, on_finished: &on_finished };
-        let records = match self.has_python_items() {
-            true => Some(self.run_with_python(py, &runner, &stop, &mut report)?),
+        let names: Vec<String> = metrics.iter().map(|(name, _)| name.clone()).collect();
+        let done = match self.has_python_items() || !metrics.is_empty() {
+            true => Some(self.run_with_python(py, &runner, metrics, &stop, &mut report)?),
             false => None,
         };
+        let measured = self.measured(&names, done.as_deref().unwrap_or_default());
+        let records = done.map(|done| done.into_iter().map(|done| done.record).collect());
         let made = interruptible(py, &stop, report, || match records {
             Some(records) => results::complete(&self.plan, &self.selection, records, &runner),
             None => results::run_selection(&self.plan, &self.selection, &runner),
@@ -237,7 +248,7 @@ impl Study {
         let timing = Timing { wall_s: 0.0, runs: results.runs, jobs: 0, events_per_s: None };
         let document = serde_json::to_string(&outcome.document(timing));
         let document = document.map_err(|error| errors::bug(&error.to_string()))?;
-        Ok(StudyResults { tables, document })
+        Ok(StudyResults { tables, document, measured })
     }
 }
 
@@ -246,13 +257,22 @@ impl Study {
 pub struct StudyResults {
     tables: Vec<rows::Table>,
     document: String,
+    measured: Vec<Measured>,
 }
+
+/// A metric of the user: its name, and of each run the digest of the scenario, the seed and the value.
+type Measured = (String, Vec<(String, u64, Option<f64>)>);
 
 #[pymethods]
 impl StudyResults {
     /// The table `runs`, `flows` or `steps`; `None` if there is none.
     fn table(&self, name: &str) -> PyResult<Option<Table>> {
         self.tables.iter().find(|rows| rows.name == name).map(table).transpose()
+    }
+
+    /// The values of the user's metrics.
+    fn metrics(&self) -> Vec<Measured> {
+        self.measured.clone()
     }
 
     /// The document that `driftway sweep --json` prints, with no computing time.

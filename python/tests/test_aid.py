@@ -279,6 +279,9 @@ def test_metrics_are_columns_of_runs() -> None:
     assert results.runs.meanings()["longest_gap_s"] == "The longest time without a delivery (s)."
     assert results.events is None
     assert pickle.loads(pickle.dumps(results)).runs.column("longest_gap_s") == values
+    summary = results.summary()
+    row = summary.column("metric").index("longest_gap_s")
+    assert summary.column("mean")[row] == sum(values) / 2 and summary.column("n")[row] == 2
 
     @dw.metric("broken")
     def broken(events: dw.Events) -> float:

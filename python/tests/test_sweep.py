@@ -80,6 +80,63 @@ def test_wrong_sweeps_are_refused(tmp_path: Path) -> None:
         dw.sweep(scenario, {"duration": ["5 s", "6 s"]}, metrics=["speed"], progress=False)
 
 
+def test_metrics_in_python_are_columns_and_rows_of_the_summary() -> None:
+    counted: list[int] = []
+
+    @dw.metric("hops_sent")
+    def hops_sent(events: dw.Events) -> float:
+        """Packets sent over links."""
+        counted.extend(events.seeds)
+        return sum(row["layer"] == "link" and row["event"] == "sent" for row in events.rows())
+
+    @dw.metric("second_seed_only")
+    def second_seed_only(events: dw.Events) -> float | None:
+        return 7.0 if events.seeds == [2] else None
+
+    vary = {"network.link.delay": ["5 ms", "20 ms"], "flow.0.aid": ["none", "atcp"]}
+    plain = dw.sweep(dw.loads(SMALL), vary, runs=2, progress=False)
+    own = {"metrics": [hops_sent, "second_seed_only", "throughput_bps"], "runs": 2, "progress": False}
+    results = dw.sweep(dw.loads(SMALL), vary, **own)
+    assert results.runs.column("fingerprint") == plain.runs.column("fingerprint")
+    assert len(counted) == 8, "each run once, and none from the cache"
+    assert results.runs.meanings()["hops_sent"] == "Packets sent over links."
+    for row in range(len(results.runs)):
+        of = {name: results.runs.column(name)[row] for name in ("seed", "arm", "x", "hops_sent", "second_seed_only")}
+        scenario = dw.loads(SMALL, {"network.link.delay": f"{of['x']:.3f} s", "flow.0.aid": of["arm"].replace("no aid", "none").lower()})
+        alone = scenario.run(seeds=[of["seed"]], metrics=[hops_sent], progress=False)
+        assert alone.runs.column("hops_sent") == [of["hops_sent"]]
+        assert of["second_seed_only"] == (7.0 if of["seed"] == 2 else None)
+    summary = results.summary()
+    rows = [dict(zip(summary.columns, row, strict=True)) for row in zip(*summary.to_dict().values(), strict=True)]
+    found = [row for row in rows if row["metric"] == "hops_sent"]
+    assert len(found) == 4 and {row["n"] for row in found} == {2}
+    values = [
+        value
+        for value, arm, x in zip(*(results.runs.column(name) for name in ("hops_sent", "arm", "x")), strict=True)
+        if (arm, x) == (found[0]["arm"], found[0]["x"])
+    ]
+    assert found[0]["mean"] == sum(values) / 2
+    assert {row["n"] for row in rows if row["metric"] == "second_seed_only"} == {1}
+    assert any(row["metric"] == "throughput_bps" for row in rows)
+    axes = dw.plot.means(results, "hops_sent")
+    assert axes.get_ylabel() == "hops sent" and len(axes.containers) == 2
+    # A study in a file, too.
+    part = {"set": {"duration": "20 s"}, "quick": True, "figures": ["one-tcp"], "progress": False}
+    study = dw.sweep(ROOT / "studies/pauses.toml", metrics=[hops_sent], runs=1, **part)
+    assert all(value is not None for value in study.runs.column("hops_sent"))
+    with pytest.raises(ValueError, match="leave out `client`"):
+        dw.sweep(dw.loads(SMALL), vary, client=object(), **own)
+    with pytest.raises(TypeError, match=r"expected a list, such as \['hops_sent'\]"):
+        dw.sweep(dw.loads(SMALL), vary, metrics="hops_sent")
+
+    @dw.metric("failing")
+    def failing(events: dw.Events) -> float:
+        raise LookupError("nothing there")
+
+    with pytest.raises(dw.RunError, match="the metric `failing` has raised LookupError"):
+        dw.sweep(dw.loads(SMALL), vary, runs=1, metrics=[failing], progress=False)
+
+
 def test_a_paper_gives_figures_and_statements() -> None:
     assert "liu-singh-2001" in dw.papers()
     paper = dw.paper("liu-singh-2001", quick=True, figures=["8"], progress=False)

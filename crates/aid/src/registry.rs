@@ -56,13 +56,16 @@ pub enum AidEnd {
 /// A function that makes an aid from settings.
 type BuildFromSettings = fn(&[(&str, OptionValue)]) -> Result<Box<dyn Aid>, OptionError>;
 
+/// A function that makes an aid for a place from valid settings.
+type BuildAtPlace = dyn Fn(AidPlace, &[(&str, OptionValue)]) -> Box<dyn Aid> + Send + Sync;
+
 /// Ways to make an aid.
 #[derive(Clone)]
 enum Build {
     /// From its options.
     Options(BuildFromSettings),
-    /// By a function of its place, without options.
-    Place(Arc<dyn Fn(AidPlace) -> Box<dyn Aid> + Send + Sync>),
+    /// By a function of its place and its settings.
+    Place(Arc<BuildAtPlace>),
 }
 
 /// A registered aid.
@@ -100,14 +103,20 @@ impl AidEntry {
         summary: &'static str,
         build: impl Fn(AidPlace) -> Box<dyn Aid> + Send + Sync + 'static,
     ) -> Self {
-        Self {
-            name,
-            summary,
-            states: &[],
-            ordered_options: &[],
-            options: &[],
-            build: Build::Place(Arc::new(build)),
-        }
+        Self::from_fn_with_options(name, summary, &[], move |place, _| build(place))
+    }
+
+    /// An aid with these options, which `build` makes for each connection and end from settings: names of options
+    /// with valid values; options that are not among them have their defaults. Otherwise as
+    /// [`from_fn`](Self::from_fn).
+    pub fn from_fn_with_options(
+        name: &'static str,
+        summary: &'static str,
+        options: &'static [OptionInfo],
+        build: impl Fn(AidPlace, &[(&str, OptionValue)]) -> Box<dyn Aid> + Send + Sync + 'static,
+    ) -> Self {
+        let build = Build::Place(Arc::new(build));
+        Self { name, summary, states: &[], ordered_options: &[], options, build }
     }
 
     /// Options of the aid.
@@ -128,8 +137,10 @@ impl AidEntry {
     ) -> Result<Box<dyn Aid>, OptionError> {
         match &self.build {
             Build::Options(build) => build(settings),
-            Build::Place(_) if !settings.is_empty() => Err(OptionError::UnknownOption { index: 0 }),
-            Build::Place(build) => Ok(build(place)),
+            Build::Place(build) => {
+                check_settings(self.options, settings)?;
+                Ok(build(place, settings))
+            }
         }
     }
 
@@ -140,6 +151,22 @@ impl AidEntry {
     pub fn build(&self, settings: &[(&str, OptionValue)]) -> Result<Box<dyn Aid>, OptionError> {
         self.build_at(AidPlace { flow: FlowId::new(0), end: AidEnd::Sender }, settings)
     }
+}
+
+/// Checks that each setting is an option with a value of its type and range.
+fn check_settings(
+    options: &[OptionInfo],
+    settings: &[(&str, OptionValue)],
+) -> Result<(), OptionError> {
+    for (index, (name, value)) in settings.iter().enumerate() {
+        let Some(info) = options.iter().find(|option| option.name == *name) else {
+            return Err(OptionError::UnknownOption { index });
+        };
+        if !info.kind.accepts(*value) {
+            return Err(OptionError::InvalidValue { index, expected: info.kind });
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

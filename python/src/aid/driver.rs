@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use driftway::aid::registry::{AidEnd, AidPlace};
+use driftway::base::options::OptionValue;
 use driftway::base::{Act, ActResult};
 use driftway::wire::TcpSegment;
 use driftway::{Aid as AidOfTcp, Instant, SegmentVerdict, Signal as Event, TcpView};
@@ -12,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 use super::base::Aid;
+use super::options::keywords;
 use super::segment::Segment;
 use super::signal::Signal;
 use crate::run_context::{Failure, RunContext};
@@ -57,8 +59,14 @@ enum Call<'a> {
 }
 
 impl PythonAid {
-    /// Makes the aid for an end of a connection. An exception ends the run at its start.
-    pub fn build(name: &'static str, class: &Py<PyType>, place: AidPlace) -> Box<dyn AidOfTcp> {
+    /// Makes the aid for an end of a connection, with settings as keyword arguments. An exception ends the run at its
+    /// start.
+    pub fn build(
+        name: &'static str,
+        class: &Py<PyType>,
+        place: AidPlace,
+        settings: &[(&str, OptionValue)],
+    ) -> Box<dyn AidOfTcp> {
         let context = RunContext::current();
         let end = match place.end {
             AidEnd::Sender => "sender",
@@ -78,7 +86,7 @@ impl PythonAid {
             state: "",
             is_disconnected: false,
         };
-        Python::attach(|py| match Self::instance(py, class, flow, end) {
+        Python::attach(|py| match Self::instance(py, class, (flow, end), settings) {
             Ok(instance) => aid.instance = Some(instance),
             Err(error) => aid.fail(Instant::ZERO, error),
         });
@@ -89,10 +97,11 @@ impl PythonAid {
     fn instance(
         py: Python<'_>,
         class: &Py<PyType>,
-        flow: u32,
-        end: &'static str,
+        (flow, end): (u32, &'static str),
+        settings: &[(&str, OptionValue)],
     ) -> PyResult<Instance> {
-        let object = class.bind(py).call0()?.cast_into::<Aid>()?;
+        let keywords = keywords(py, settings)?;
+        let object = class.bind(py).call((), Some(&keywords))?.cast_into::<Aid>()?;
         {
             let mut base = object.try_borrow_mut()?;
             (base.flow, base.end) = (flow, end);

@@ -4,13 +4,16 @@ mod acts;
 mod base;
 mod driver;
 mod names;
+mod options;
 mod segment;
 mod signal;
 mod view;
 
+pub use acts::seconds;
 pub use base::Aid;
 pub use driver::PythonAid;
 pub use names::intern;
+pub use options::{DeclaredOption, options};
 pub use segment::Segment;
 pub use signal::Signal;
 pub use view::View;

@@ -262,6 +262,87 @@ fn colour_at(browser: &mut Chromium, place: &str) -> Value {
     ))
 }
 
+/// The text about a timeout names the data that was waited for, when it was sent last, and what became of it.
+fn assert_says_why_tcp_waited(browser: &mut Chromium, entries: &[Entry], timeout: &Entry) {
+    let before = |entry: &&Entry| entry.time_s <= timeout.time_s;
+    let tcp = |entry: &&Entry| entry.layer == Layer::Tcp;
+    let is = |events: &'static [Event]| move |entry: &&Entry| events.contains(&entry.event);
+    let earlier: Vec<&Entry> = entries.iter().take_while(|entry| *entry != timeout).collect();
+    let rows = || earlier.iter().copied().filter(before);
+    let acked = rows().filter(tcp).rfind(is(&[Event::Acked])).unwrap().offset_bytes;
+    let of_data = |entry: &&Entry| entry.offset_bytes == acked;
+    let mut sent = rows().filter(tcp).filter(is(&[Event::Sent, Event::Retransmitted]));
+    let sent = sent.rfind(of_data).unwrap();
+    let packet = entries.iter().find(|entry| {
+        entry.time_s >= sent.time_s && entry.kind == "tcp-data" && entry.offset_bytes == acked
+    });
+    let packet = packet.unwrap().packet;
+    let drop = entries.iter().find(|entry| entry.packet == packet && entry.event == Event::Dropped);
+    let drop = drop.expect("the chain breaks, and the packet is dropped");
+    let text = browser.evaluate("document.getElementById('way').innerText");
+    let text = text.as_str().unwrap();
+    let seconds = |entry: &Entry| format!("{:.6} s", entry.time_s.as_secs_f64());
+    for part in [
+        format!("from byte {} on, was sent last at {}", acked.unwrap(), seconds(sent)),
+        format!("Its packet {}", packet.unwrap()),
+        format!("was dropped at {} at {} ({})", drop.node, seconds(drop), drop.reason),
+    ] {
+        assert!(text.contains(&part), "{part}: {text}");
+    }
+    // A click shows that packet.
+    browser.evaluate("document.querySelector('#way button').click()");
+    let shown = browser.evaluate("driftwayReplay.page.time");
+    assert_eq!(shown, json!(drop.time_s.as_nanos()));
+}
+
+/// The list of the air at a node has its frames and those within its sense range, and no others.
+fn assert_lists_the_air_at_a_node(browser: &mut Chromium) {
+    let senders = browser.evaluate(
+        "(() => { const { page, runs: [run] } = driftwayReplay; page.chooseNode(3); page.seek(1e9); \
+         const select = document.getElementById('filter'); select.value = 'the air at the node'; \
+         select.dispatchEvent(new Event('change')); \
+         const { before, after } = page.lists[0].around(page.time); \
+         const far = (row) => { const [a, b] = [run.rows.node[row], 3].map((n) => run.position(n, run.rows.time[row])); \
+         return Math.hypot(a.x - b.x, a.y - b.y); }; \
+         const rows = [...before, ...after]; page.chooseNode(null); select.value = 'all events'; \
+         select.dispatchEvent(new Event('change')); \
+         return [rows.length, Math.max(...rows.map(far)), new Set(rows.map((r) => run.rows.node[r])).size]; })()",
+    );
+    let [count, farthest, nodes] = [0, 1, 2].map(|index| senders[index].as_f64().unwrap());
+    // The sense range is 550 m: node 0 is 600 m away.
+    assert!(count > 10.0 && nodes > 1.0 && farthest <= 550.0, "{senders}");
+}
+
+#[test]
+fn a_page_in_a_frame_of_a_notebook_plays() {
+    let Some(mut browser) = Chromium::start() else { return };
+    let bench = TestDir::new();
+    bench.file("path.toml", PATH);
+    bench.stdout(&["replay", "path.toml"]);
+    let page = fs::read_to_string(bench.path("replay.html")).unwrap();
+    let quoted = page.replace('&', "&amp;").replace('"', "&quot;");
+    bench.file(
+        "notebook.html",
+        &format!(
+            "<!doctype html><title>A notebook</title><iframe style='width:100%;height:800px' srcdoc=\"{quoted}\"></iframe>\
+             <script>addEventListener('load', () => {{ const look = () => {{ window.driftwayReplay = \
+             frames[0].driftwayReplay; if (!window.driftwayReplay) setTimeout(look, 50); }}; look(); }})</script>"
+        ),
+    );
+    browser.open(&bench.path("notebook.html"), "", (1200, 900), "light");
+    browser.evaluate("driftwayReplay.page.seek(5e9)");
+    // To pause and play at once does not play twice as fast.
+    let advanced = browser.evaluate(
+        "new Promise((done) => { const { page } = driftwayReplay; \
+         for (let n = 0; n < 4; n++) { page.play(true); page.play(false); } page.play(true); \
+         const [start, from] = [performance.now(), page.time]; \
+         setTimeout(() => { page.play(false); done((page.time - from) / 1e6 / (performance.now() - start)); }, 1500); })",
+    );
+    let speed = advanced.as_f64().unwrap();
+    assert!(speed > 0.1 && speed < 1.3, "{speed} times real time");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
 #[test]
 fn the_page_shows_the_log_of_an_ad_hoc_network() {
     let Some(mut browser) = Chromium::start() else { return };
@@ -316,6 +397,8 @@ fn the_page_shows_the_log_of_an_ad_hoc_network() {
     );
     let time = browser.evaluate("driftwayReplay.page.time");
     assert_eq!(time, json!(timeout.time_s.as_nanos()));
+    assert_says_why_tcp_waited(&mut browser, &entries, timeout);
+    assert_lists_the_air_at_a_node(&mut browser);
     browser.evaluate(
         "document.getElementById('query').value = 'node 9'; driftwayReplay.page.search(1)",
     );

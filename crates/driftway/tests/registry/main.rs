@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use driftway::aid::registry::{AidEntry, AidPlace};
+use driftway::base::options::{OptionError, OptionValue, Options};
 use driftway::base::{Entry, FlowId, NodeId};
 use driftway::experiment::runner::{Job, RunCache, Runner, Task};
 use driftway::radio::mobility::{MobilityEntry, Plane};
@@ -20,7 +21,7 @@ use driftway::scenario::AidEnd;
 use driftway::sim::Observers;
 use driftway::sim::log::EventLog;
 use driftway::tcp::congestion::ControlEntry;
-use driftway::{Instant, Registry, Scenario, Simulation, run};
+use driftway::{Duration, Instant, Registry, Scenario, Simulation, run};
 
 use around::AroundOptions;
 use distance_vector::DistanceVectorOptions;
@@ -257,6 +258,35 @@ fn an_aid_is_made_for_each_connection_and_end() {
     let place = |flow, end| AidPlace { flow: FlowId::new(flow), end };
     assert_eq!(places, [place(0, AidEnd::Sender), place(1, AidEnd::Receiver)]);
     assert_eq!(result.flows[1].receiver_aid.as_deref(), Some("own"));
+}
+
+#[test]
+fn a_closure_gets_the_options_that_it_has_declared() {
+    let gains = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&gains);
+    let build = move |_: AidPlace, settings: &[(&str, OptionValue)]| {
+        seen.lock()
+            .unwrap()
+            .extend(settings.iter().map(|(name, value)| format!("{name} {value:?}")));
+        AidEntry::new::<WaitOptions>().build(&[]).unwrap()
+    };
+    let entry = AidEntry::from_fn_with_options("own", "An aid.", WaitOptions::OPTIONS, build);
+    let known = Registry::new().aid(entry.clone());
+    let own = |text: &str| parse(PATH, &[("flow.0.aid", text), ("duration", "1 s")], &known);
+    for text in ["own", "{ name = \"own\", probe = \"3 s\" }"] {
+        run(own(text).unwrap(), 1, None).unwrap();
+    }
+    let spans = [Duration::from_secs(2), Duration::from_secs(3)];
+    let expected = spans.map(|span| format!("probe {:?}", OptionValue::Duration(span)));
+    assert_eq!(*gains.lock().unwrap(), expected);
+    let refused = own("{ name = \"own\", probes = 2 }").unwrap_err();
+    assert!(refused.contains("unknown key `probes`"), "{refused}");
+    let refused = |settings: &[(&str, OptionValue)]| entry.build(settings).err().unwrap();
+    let unknown =
+        refused(&[("probe", OptionValue::Duration(spans[0])), ("x", OptionValue::Count(1))]);
+    assert_eq!(unknown, OptionError::UnknownOption { index: 1 });
+    let invalid = refused(&[("probe", OptionValue::Duration(Duration::from_micros(1)))]);
+    assert!(matches!(invalid, OptionError::InvalidValue { index: 0, .. }), "{invalid:?}");
 }
 
 #[test]

@@ -63,6 +63,12 @@ pub struct Encoded {
     /// All columns, one after the other, compressed by gzip.
     #[serde(skip)]
     pub gzip: Vec<u8>,
+    /// The compressed size of the order (bytes).
+    #[serde(skip)]
+    pub order_gzip: usize,
+    /// The compressed size of the headers (bytes).
+    #[serde(skip)]
+    pub header_gzip: usize,
 }
 
 /// A class, with the lengths of its columns.
@@ -76,6 +82,9 @@ pub struct EncodedClass {
     pub kind: String,
     /// The length of each column; 0 for one without values.
     pub bytes: Vec<usize>,
+    /// Their compressed size (bytes).
+    #[serde(skip)]
+    pub gzip: usize,
 }
 
 /// Encodes the rows that `keep` chooses, by their index.
@@ -243,10 +252,19 @@ impl<'a> Writer<'a> {
 
     fn finish(self) -> io::Result<Encoded> {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+        // Parts are flushed, so that the size of each is known; it costs some hundred bytes.
+        let mut end = 0;
+        let mut size = |gzip: &mut GzEncoder<Vec<u8>>| -> io::Result<usize> {
+            gzip.flush()?;
+            let start = std::mem::replace(&mut end, gzip.get_ref().len());
+            Ok(end - start)
+        };
         gzip.write_all(&self.order)?;
+        let order_gzip = size(&mut gzip)?;
         for column in &self.headers {
             gzip.write_all(column)?;
         }
+        let header_gzip = size(&mut gzip)?;
         let mut classes = Vec::new();
         for (columns, class) in self.classes.iter().zip(&self.rows.classes) {
             let mut bytes = Vec::new();
@@ -256,7 +274,8 @@ impl<'a> Writer<'a> {
                 bytes.push(stored.len());
             }
             let kind = self.rows.words[class.kind as usize].clone();
-            classes.push(EncodedClass { layer: class.layer, event: class.event, kind, bytes });
+            let (layer, event, gzip) = (class.layer, class.event, size(&mut gzip)?);
+            classes.push(EncodedClass { layer, event, kind, bytes, gzip });
         }
         Ok(Encoded {
             rows: self.count,
@@ -267,6 +286,8 @@ impl<'a> Writer<'a> {
             words: self.rows.words.clone(),
             routes: self.routes,
             gzip: gzip.finish()?,
+            order_gzip,
+            header_gzip,
         })
     }
 }

@@ -9,6 +9,7 @@
 mod decode;
 mod describe;
 mod encode;
+mod fit;
 mod page;
 mod predictor;
 mod rows;
@@ -24,9 +25,8 @@ use driftway_scenario::Scenario;
 use driftway_sim::results::RunResult;
 
 use describe::RunDescription;
-use encode::{Encoded, encode};
+use fit::fit;
 use rows::Rows;
-use thin::{Choice, Thinning};
 
 pub use window::TimeWindow;
 
@@ -85,27 +85,13 @@ pub fn page(title: &str, runs: Vec<Replay>, max_bytes: usize) -> io::Result<Repl
     let mut encoded = Vec::new();
     let mut thinned = Vec::new();
     for Replay { mut description, rows } in runs {
-        let (columns, thinning) = fitting(&rows, share)?;
-        description.thinning = thinning.sentence();
+        let fitted = fit(&rows, share)?;
+        description.thinning = fitted.thinning.sentence();
         if let Some(sentence) = &description.thinning {
             thinned.push(format!("{}: {sentence}", description.label));
         }
-        encoded.push((description, columns));
+        encoded.push((description, fitted.encoded));
     }
     let events = encoded.iter().map(|(_, columns)| columns.rows).sum();
     Ok(ReplayPage { html: page::render(title, &encoded)?, events, thinned })
-}
-
-/// The rows, encoded with the least thinning at which they have at most `max_bytes` on the page.
-fn fitting(rows: &Rows, max_bytes: usize) -> io::Result<(Encoded, Thinning)> {
-    let mut thinning = Thinning::default();
-    loop {
-        let choice = Choice::new(rows, thinning);
-        let encoded = encode(rows, |index, row| choice.keeps(index, row))?;
-        let bytes = page::encoded_bytes(&encoded)?;
-        if bytes <= max_bytes || !thinning.has_next() {
-            return Ok((encoded, thinning));
-        }
-        thinning = thinning.next(bytes / max_bytes.max(1));
-    }
 }

@@ -29,6 +29,7 @@ const SCRIPTS: &[&str] = &[
     viewer!("map.js"),
     viewer!("plots.js"),
     viewer!("events.js"),
+    viewer!("wait.js"),
     viewer!("search.js"),
     viewer!("compare.js"),
     viewer!("page.js"),

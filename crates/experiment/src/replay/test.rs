@@ -11,6 +11,8 @@ use proptest::prelude::*;
 
 use super::decode::decode;
 use super::encode::encode;
+use super::fit::fit;
+use super::page::encoded_bytes;
 use super::rows::{Row, Rows, centimetres};
 use super::thin::{Choice, Thinning};
 use super::{Replay, TimeWindow, page};
@@ -36,7 +38,12 @@ tcp = { recovery = "reno", mss = "1000 B", window = 8 }
 
 /// A run with its event log.
 fn run() -> (Scenario, RunResult, Vec<u8>) {
-    let scenario = Scenario::parse("chain.toml", CHAIN, &[]).unwrap();
+    run_with(&[])
+}
+
+fn run_with(set: &[(&str, &str)]) -> (Scenario, RunResult, Vec<u8>) {
+    let set: Vec<_> = set.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let scenario = Scenario::parse("chain.toml", CHAIN, &set).unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
     let mut log = EventLog::new(Box::new(file.reopen().unwrap()));
     let observers = Observers { log: Some(&mut log), ..Observers::default() };
@@ -121,12 +128,13 @@ fn thinning_leaves_out_no_drop_and_no_row_of_tcp() {
     };
     let wanted: Vec<&Entry> = all.iter().filter(is_kept).collect();
     assert!(wanted.iter().any(|entry| entry.event == Event::Dropped));
-    let mut thinning = Thinning::default();
     let mut last = all.len() + 1;
-    for _ in 0..6 {
+    for thinning in &Thinning::ALL[..7] {
+        let thinning = *thinning;
         let choice = Choice::new(&rows, thinning);
         let thinned = again(&rows, |index, row| choice.keeps(index, row));
-        assert!(thinned.len() < last, "{thinning:?}");
+        // Its frames are without RTS, so that two degrees are alike.
+        assert!(thinned.len() < last || thinning.one_in == 1, "{thinning:?}");
         last = thinned.len();
         assert_eq!(thinned.iter().filter(is_kept).collect::<Vec<_>>(), wanted, "{thinning:?}");
         // Packets that were dropped keep their whole way.
@@ -147,19 +155,37 @@ fn thinning_leaves_out_no_drop_and_no_row_of_tcp() {
                 assert_eq!(before[&key], after[&key], "{key:?} {thinning:?}");
             }
         }
-        thinning = thinning.next(2);
-        assert!(thinning.sentence().is_some());
+        assert_eq!(thinning.sentence().is_none(), thinning == Thinning::ALL[0]);
     }
 }
 
 #[test]
-fn a_degree_of_thinning_that_cannot_suffice_is_skipped() {
-    let start = Thinning::default();
-    assert_eq!(start.next(1), Thinning { control: 1, one_in: 1 });
-    assert_eq!(start.next(5), Thinning { control: 2, one_in: 1 });
-    assert_eq!(Thinning { control: 2, one_in: 1 }.next(5), Thinning { control: 2, one_in: 4 });
-    assert_eq!(Thinning { control: 2, one_in: 4 }.next(1), Thinning { control: 2, one_in: 8 });
-    assert!(start.sentence().is_none());
+fn a_long_run_fits_after_few_encodings_and_is_thinned_no_more_than_it_must() {
+    // The chain breaks later.
+    let velocities =
+        "[['0 m/s', '0 m/s'], ['0 m/s', '0 m/s'], ['0 m/s', '3 m/s'], ['0 m/s', '0 m/s']]";
+    let set = [("duration", "60 s"), ("network.mobility.velocities", velocities)];
+    let (_, _, log) = run_with(&set);
+    let rows = Rows::read(&log[..], TimeWindow::default()).unwrap();
+    let sizes: Vec<usize> = Thinning::ALL
+        .iter()
+        .map(|thinning| {
+            let choice = Choice::new(&rows, *thinning);
+            encoded_bytes(&encode(&rows, |index, row| choice.keeps(index, row)).unwrap()).unwrap()
+        })
+        .collect();
+    assert!(sizes.windows(2).all(|of| of[1] <= of[0]) && sizes[14] * 2 < sizes[0], "{sizes:?}");
+    for max in (sizes[14] - 1000..sizes[0] + 2000).step_by(1 + sizes[0] / 60) {
+        let fitted = fit(&rows, max).unwrap();
+        let degree = Thinning::ALL.iter().position(|of| *of == fitted.thinning).unwrap();
+        let best = sizes.iter().position(|size| *size <= max).unwrap_or(14);
+        assert_eq!(encoded_bytes(&fitted.encoded).unwrap(), sizes[degree]);
+        assert!(sizes[degree] <= max || degree == 14, "{max}: {degree} of {sizes:?}");
+        // A degree that barely fits may be missed.
+        let is_tight = sizes[best] * 20 > max * 19;
+        assert!(degree <= best + 1 || is_tight, "{max}: {degree} and not {best} of {sizes:?}");
+        assert!(fitted.encodings <= 3, "{max}: {} encodings", fitted.encodings);
+    }
 }
 
 #[test]
