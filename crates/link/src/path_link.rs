@@ -103,7 +103,7 @@ impl PathLink {
         counters
     }
 
-    /// Returns true if a side's queue tells flows apart ([`Frame::flow`]).
+    /// Returns true if a side's queue separates flows ([`Frame::flow`]).
     pub fn separates_flows(&self, side: Side) -> bool {
         self.direction(side).queue.separates_flows()
     }

@@ -2,7 +2,7 @@
 
 use driftway_wire::{Body, Packet};
 
-/// Hash of protocol, addresses and ports (RFC 8290 §4.1.1): FNV-1a (RFC 9923). Packets without ports are told apart by
+/// Hash of protocol, addresses and ports (RFC 8290 §4.1.1): FNV-1a. Packets without ports are separated by
 /// the rest.
 pub(crate) fn flow_hash(packet: &Packet) -> u32 {
     const OFFSET_BASIS: u32 = 0x811c_9dc5;

@@ -38,7 +38,7 @@ impl Wires {
         self.links[end.link].enqueue(now, end.side, frame, place)
     }
 
-    /// Returns true if the queue at an end tells flows apart.
+    /// Returns true if the queue at an end separates flows.
     pub fn separates_flows(&self, end: LinkEnd) -> bool {
         self.links[end.link].separates_flows(end.side)
     }
