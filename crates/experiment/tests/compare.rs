@@ -111,10 +111,17 @@ impl Decks {
 }
 
 impl Point {
-    /// Three outages, each followed by as long and 10 s without; slow links have five minutes.
+    /// Three outages, each followed by as long and 10 s without; slow links have five minutes, fast ones 20 s without outages.
     fn duration_s(self) -> f64 {
-        let outages = self.outage_s.map_or(40.0, |lasts| 5.0 + 3.0 * (2.0 * lasts + 10.0));
-        if self.rate_kbps < 1000 { outages.max(300.0) } else { outages }
+        match (self.outage_s, self.rate_kbps) {
+            (None, ..1000) => 300.0,
+            (None, ..40_000) => 40.0,
+            (None, _) => 20.0,
+            (Some(lasts), rate) => {
+                let outages = 5.0 + 3.0 * (2.0 * lasts + 10.0);
+                if rate < 1000 { outages.max(300.0) } else { outages }
+            }
+        }
     }
 
     fn bits(self) -> f64 {
