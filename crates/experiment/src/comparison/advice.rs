@@ -1,4 +1,4 @@
-//! What to do in each situation.
+//! Recommendations, one for each situation.
 //!
 //! The choice is among the TCPs that Linux has, without an aid and with each: the highest geometric mean, over the networks
 //! of the situation, of throughput over that of Linux's TCP without an aid. An arm beside which another flow has less than
@@ -189,18 +189,16 @@ fn leave(rejected: Option<(&ComparedArm, &Evidence)>) -> String {
             "{keep}: no other TCP of Linux and no aid has over 3 % more throughput without taking it from others."
         );
     };
-    let why = match evidence.lowest_neighbour {
+    let (arm, ratio) = (arm_words(arm), ratio_words(evidence));
+    let found = format!(
+        "{keep}: {arm} did best with some seeds; with others it has {ratio} the throughput of Linux (CUBIC) without an aid"
+    );
+    match evidence.lowest_neighbour {
         Some(lowest) if lowest < NEIGHBOUR_LEAST => {
-            format!(", and a flow beside it keeps {lowest:.2} of its own")
+            format!("{found}, but a flow beside it keeps {lowest:.2} of its own.")
         }
-        _ => String::new(),
-    };
-    format!(
-        "{keep}: {} did best with some seeds, and others do not confirm it: {} the throughput of Linux (CUBIC) without \
-         an aid{why}.",
-        arm_words(arm),
-        ratio_words(evidence)
-    )
+        _ => format!("{found}, which does not confirm it."),
+    }
 }
 
 fn sentence(arm: &ComparedArm, evidence: &Evidence) -> String {

@@ -86,11 +86,11 @@ pub struct AidReading {
     pub end: End,
     /// Keys of an ad hoc network that it needs.
     pub adhoc: &'static [(&'static str, &'static str)],
-    /// What distinguishes the reading.
+    /// Its difference from the other reading.
     pub says: &'static str,
 }
 
-/// What an aid needs: of the network, of the peer, of the host's kernel.
+/// Needs of an aid: of the network, of the peer, of the host's kernel.
 #[derive(Debug)]
 pub struct Needs {
     /// Name of the aid.
@@ -190,7 +190,7 @@ pub const AIDS: [AidReading; 18] = {
     ]
 };
 
-/// What each aid needs, in the order of [`AIDS`].
+/// Needs of the aids, in the order of [`AIDS`].
 pub const NEEDS: [Needs; 10] = {
     const SHIM: &str = "Linux with the shim, at the sender";
     const fn needs(

@@ -21,16 +21,16 @@ pub struct CompareDocument {
     pub choosing_seeds: Vec<u64>,
     /// Only a part was run.
     pub quick: bool,
-    /// What the networks are; `null` for scenarios of the user.
+    /// A description of the networks; `null` for scenarios of the user.
     pub note: Option<String>,
     /// A network with a TCP and an aid each, by network, TCP and aid.
     pub cells: Vec<CompareCell>,
-    /// What to do in each situation.
+    /// A recommendation for each situation.
     pub recommendations: Vec<Recommendation>,
     /// Networks and TCPs with which `carry`, the aid that driftway recommends, has less than 0.97 of the throughput of the
     /// best other aid or of no aid, the largest difference first.
     pub carry_behind: Vec<CarryBehind>,
-    /// What was expected before the networks were run; empty unless all of them were.
+    /// Hypotheses that were written before the networks were run; empty unless all of them were.
     pub hypotheses: Vec<HypothesisResult>,
     /// Cost; never compared.
     pub timing: CompareTiming,
@@ -75,7 +75,7 @@ pub struct CompareCell {
     pub neighbour_ci90: Option<[f64; 2]>,
 }
 
-/// What to do in a situation.
+/// A recommendation for a situation.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Recommendation {
     /// The situation: the title of its networks, or the name of the user's scenario.
@@ -88,7 +88,7 @@ pub struct Recommendation {
     pub reading: Option<Reading>,
     /// The recommended TCP, a preset of scenarios.
     pub tcp: String,
-    /// What it rests on.
+    /// Measurements on which it rests.
     pub evidence: Evidence,
 }
 
@@ -130,7 +130,7 @@ pub struct CarryBehind {
     pub certain: bool,
 }
 
-/// What a hypothesis expects of a ratio.
+/// An expectation of a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expectation {
@@ -149,7 +149,7 @@ pub struct HypothesisResult {
     pub id: String,
     /// The hypothesis in words.
     pub says: String,
-    /// What is expected.
+    /// The expectation.
     pub expects: Expectation,
     /// Geometric mean of the ratios over its networks; `null` if one of them has no ratio above 0.
     pub ratio: Option<f64>,

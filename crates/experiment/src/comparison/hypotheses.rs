@@ -25,7 +25,7 @@ struct HypothesisFile {
     hypothesis: Vec<Hypothesis>,
 }
 
-/// What a hypothesis is about.
+/// The measure of a hypothesis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum HypothesisMeasure {

@@ -48,7 +48,7 @@ const STUDIES: &str = "studies";
 /// The study with the networks.
 const STUDY: &str = "compare.toml";
 
-/// What is expected of them.
+/// Hypotheses about them.
 const HYPOTHESES: &str = "compare-hypotheses.toml";
 
 /// The largest window without window scaling (RFC 7323).
@@ -59,9 +59,9 @@ const UNSCALED_WINDOW: u64 = 65_535;
 pub struct NetworkList {
     /// The networks.
     pub networks: Vec<ComparedNetwork>,
-    /// What they are.
+    /// A description of them.
     pub note: Option<String>,
-    /// What was expected of them.
+    /// Hypotheses about them.
     pub hypotheses: Vec<Hypothesis>,
     /// Runs per arm.
     pub runs: u64,
@@ -259,7 +259,7 @@ fn keep_points(figure: &mut Table, wanted: &BTreeSet<&str>) -> bool {
     !points.is_empty()
 }
 
-/// What of a scenario the arms set.
+/// The part of a scenario that arms set.
 #[derive(Debug)]
 struct CompareTarget {
     /// Index of the compared flow in the file.

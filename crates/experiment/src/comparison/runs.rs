@@ -10,7 +10,7 @@ use crate::runner::{Runner, Task};
 /// The seeds with which recommendations are chosen; what is shown is from others.
 pub const CHOOSING_SEEDS: std::ops::RangeInclusive<u64> = 1..=3;
 
-/// What is kept of a run.
+/// The part of a run's result that is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunSample {
     /// Throughput of the compared flow (bit/s); nothing delivered is 0.
