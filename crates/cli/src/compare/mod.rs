@@ -5,7 +5,9 @@ mod print;
 mod tables;
 
 use driftway_experiment::comparison::document::{CompareDocument, CompareTiming};
-use driftway_experiment::comparison::networks::{NetworkList, listed_networks, networks_of_files};
+use driftway_experiment::comparison::networks::{
+    ListPart, NetworkList, listed_networks, networks_of_files,
+};
 use driftway_experiment::comparison::runs::{
     CHOOSING_SEEDS, CompareSeeds, run_count, run_networks,
 };
@@ -40,16 +42,18 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
 
 /// The networks of the command line: the scenarios, then those of the list.
 fn networks(args: &CompareArgs) -> Result<NetworkList, Failure> {
+    let named = ListPart::Named(&args.network);
     if args.scenarios.is_empty() {
-        let mut list = listed_networks(&args.network)?;
-        if args.quick && args.network.is_empty() {
-            list.networks.retain(|network| network.is_quick);
-        }
-        return Ok(list);
+        let part = match args.quick {
+            _ if !args.network.is_empty() => named,
+            true => ListPart::Quick,
+            false => ListPart::All,
+        };
+        return Ok(listed_networks(part)?);
     }
     let mut list = networks_of_files(&args.scenarios)?;
     if !args.network.is_empty() {
-        let more = listed_networks(&args.network)?.networks;
+        let more = listed_networks(named)?.networks;
         if let Some(twice) =
             more.iter().find(|one| list.networks.iter().any(|of| of.name == one.name))
         {

@@ -135,7 +135,6 @@ pub(super) mod test {
             jobs: Vec::new(),
             flow: 0,
             is_transfer: false,
-            is_quick: false,
         }
     }
 

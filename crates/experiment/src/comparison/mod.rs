@@ -15,6 +15,7 @@ mod network;
 pub mod networks;
 mod outcome;
 pub mod runs;
+mod target;
 
 pub use network::ComparedNetwork;
 pub use outcome::document;

@@ -17,6 +17,4 @@ pub struct ComparedNetwork {
     pub flow: usize,
     /// The compared flow has an end.
     pub is_transfer: bool,
-    /// It is a part of `--quick`.
-    pub is_quick: bool,
 }

@@ -8,12 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use driftway_scenario::{Application, Network as Kind, Scenario, TomlFile, Transport};
+use driftway_scenario::{Scenario, TomlFile};
 use toml::{Table, Value};
 
-use super::arms::{ComparedArm, End, arms};
+use super::arms::arms;
 use super::hypotheses::{self, Hypothesis};
 use super::network::ComparedNetwork;
+use super::target::{CompareTarget, is_transfer};
 use crate::error::Error;
 use crate::runner::Job;
 use crate::study::plan::{Plan, plan};
@@ -50,9 +51,6 @@ const STUDY: &str = "compare.toml";
 
 /// Hypotheses about them.
 const HYPOTHESES: &str = "compare-hypotheses.toml";
-
-/// The largest window without window scaling (RFC 7323).
-const UNSCALED_WINDOW: u64 = 65_535;
 
 /// The networks with the number of runs and the first seed of their study.
 #[derive(Debug)]
@@ -133,20 +131,29 @@ fn network_of_file(path: &Path) -> Result<ComparedNetwork, Error> {
         jobs,
         flow: target.flow,
         is_transfer: target.is_transfer,
-        is_quick: true,
     })
 }
 
-/// The networks of `studies/compare.toml` in this directory, or else of the copy that is built in; of these the named
-/// ones, or all without a name.
+/// A part of the list of networks.
+#[derive(Clone, Copy, Debug)]
+pub enum ListPart<'a> {
+    /// All networks.
+    All,
+    /// Those of a quick comparison.
+    Quick,
+    /// Those with these names.
+    Named(&'a [String]),
+}
+
+/// The networks of `studies/compare.toml` in this directory, or else of the copy that is built in.
 ///
 /// # Errors
 ///
 /// The study is invalid, or there is no network of that name.
-pub fn listed_networks(names: &[String]) -> Result<NetworkList, Error> {
+pub fn listed_networks(part: ListPart<'_>) -> Result<NetworkList, Error> {
     let here = Path::new(STUDIES);
     if here.join(STUDY).is_file() {
-        return networks_of_study(here, names);
+        return networks_of_study(here, part);
     }
     let dir = tempfile::tempdir()
         .map_err(|error| Error::io("write into", &std::env::temp_dir(), error))?;
@@ -154,20 +161,15 @@ pub fn listed_networks(names: &[String]) -> Result<NetworkList, Error> {
         let path = dir.path().join(name);
         fs::write(&path, text).map_err(|error| Error::io("write", &path, error))?;
     }
-    networks_of_study(dir.path(), names)
+    networks_of_study(dir.path(), part)
 }
 
-fn networks_of_study(dir: &Path, names: &[String]) -> Result<NetworkList, Error> {
+fn networks_of_study(dir: &Path, part: ListPart<'_>) -> Result<NetworkList, Error> {
     let source = Source::from_file(&dir.join(STUDY))?;
     let listed = plan(source.clone())?;
-    let known: Vec<&str> =
-        listed.figures.iter().flat_map(|of| of.points.iter().map(|point| point.title())).collect();
-    if let Some(wrong) = names.iter().find(|name| !known.contains(&name.as_str())) {
-        let message = format!("--network {wrong}: there is no such network");
-        return Err(Error::refused_with(message, words::available(wrong, &known)));
-    }
+    let names = names_of(&listed, part)?;
     let targets = study_targets(&listed, dir)?;
-    let plan = plan_with_arms(&source, dir, &targets, names)?;
+    let plan = plan_with_arms(&source, dir, &targets, &names)?;
     let mut networks = Vec::new();
     for planned in &plan.figures {
         let figure = &planned.figure;
@@ -183,7 +185,6 @@ fn networks_of_study(dir: &Path, names: &[String]) -> Result<NetworkList, Error>
                 is_transfer: flow.is_some_and(|flow| is_transfer(&flow.application)),
                 jobs,
                 flow: target.flow,
-                is_quick: plan.study.quick.figures.contains(&figure.id),
             });
         }
     }
@@ -195,6 +196,24 @@ fn networks_of_study(dir: &Path, names: &[String]) -> Result<NetworkList, Error>
         quick_runs: plan.study.quick.runs,
         first_seed: plan.study.first_seed,
     })
+}
+
+/// The names of the networks of a part of the list.
+fn names_of(listed: &Plan, part: ListPart<'_>) -> Result<BTreeSet<String>, Error> {
+    let quick = &listed.study.quick.figures;
+    let is_wanted =
+        |figure: &str| !matches!(part, ListPart::Quick) || quick.iter().any(|of| of == figure);
+    let figures = listed.figures.iter().filter(|of| is_wanted(&of.figure.id));
+    let known: Vec<String> =
+        figures.flat_map(|of| of.points.iter().map(|point| point.title().to_owned())).collect();
+    let ListPart::Named(names) = part else { return Ok(known.into_iter().collect()) };
+    match names.iter().find(|name| !known.contains(name)) {
+        None => Ok(names.iter().cloned().collect()),
+        Some(wrong) => {
+            let message = format!("--network {wrong}: there is no such network");
+            Err(Error::refused_with(message, words::available(wrong, &known)))
+        }
+    }
 }
 
 /// The compared flow of each scenario of a study.
@@ -216,7 +235,7 @@ fn plan_with_arms(
     source: &Source,
     dir: &Path,
     targets: &BTreeMap<String, CompareTarget>,
-    names: &[String],
+    names: &BTreeSet<String>,
 ) -> Result<Plan, Error> {
     let text = source.read_file(STUDY)?;
     let refused = |error: toml::de::Error| Error::refused(format!("{STUDY}: {error}"));
@@ -225,7 +244,6 @@ fn plan_with_arms(
     let all: Vec<Value> =
         targets.iter().flat_map(|(name, target)| target.arms(&format!("{name}:"))).collect();
     study.insert("arm".into(), all.into());
-    let wanted: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     if let Some(figures) = study.get_mut("figure").and_then(Value::as_array_mut) {
         figures.retain_mut(|figure| {
             let Some(figure) = figure.as_table_mut() else { return true };
@@ -233,133 +251,27 @@ fn plan_with_arms(
             let own =
                 arms().iter().map(|arm| format!("{scenario}:{}", arm.name()).into()).collect();
             figure.insert("arms".into(), Value::Array(own));
-            names.is_empty() || keep_points(figure, &wanted)
+            keep_points(figure, names)
         });
-        if !names.is_empty() {
-            // A figure of the quick part may be gone.
-            let ids: BTreeSet<String> =
-                figures.iter().filter_map(|of| Some(of.get("id")?.as_str()?.to_owned())).collect();
-            if let Some(quick) = study.get_mut("quick").and_then(|quick| quick.get_mut("figures"))
-                && let Some(quick) = quick.as_array_mut()
-            {
-                quick.retain(|id| id.as_str().is_some_and(|id| ids.contains(id)));
-            }
+        // A figure of the quick part may be gone.
+        let ids: BTreeSet<String> =
+            figures.iter().filter_map(|of| Some(of.get("id")?.as_str()?.to_owned())).collect();
+        let quick = study.get_mut("quick").and_then(|quick| quick.get_mut("figures"));
+        if let Some(quick) = quick.and_then(Value::as_array_mut) {
+            quick.retain(|id| id.as_str().is_some_and(|id| ids.contains(id)));
         }
     }
     plan(Source::from_text("compare", to_text(&study)?, dir.to_owned()))
 }
 
 /// Keeps the named points of a figure; returns whether there are any.
-fn keep_points(figure: &mut Table, wanted: &BTreeSet<&str>) -> bool {
+fn keep_points(figure: &mut Table, wanted: &BTreeSet<String>) -> bool {
     let points = figure.get_mut("x").and_then(|x| x.get_mut("points"));
     let Some(points) = points.and_then(Value::as_array_mut) else { return false };
     points.retain(|point| {
         point.get("name").and_then(Value::as_str).is_some_and(|name| wanted.contains(name))
     });
     !points.is_empty()
-}
-
-/// The part of a scenario that arms set.
-#[derive(Debug)]
-struct CompareTarget {
-    /// Index of the compared flow in the file.
-    entry: usize,
-    /// Index of the compared flow, when all are expanded.
-    flow: usize,
-    is_transfer: bool,
-    /// Its window is larger than a TCP without window scaling can advertise.
-    has_large_window: bool,
-    /// The other end sends data on the same connection, and has the same aid by default.
-    has_back: bool,
-    is_adhoc: bool,
-    has_link_signals: bool,
-}
-
-impl CompareTarget {
-    fn new(place: &str, text: &str, scenario: &Scenario) -> Result<Self, Error> {
-        let none = || {
-            let help =
-                "list the flow whose TCP is to be compared: [[flow]] with from, to and application";
-            Error::refused_with(format!("{place}: no [[flow]] of TCP, which is compared"), help)
-        };
-        let flow = scenario.flows.iter().position(|flow| flow.transport == Transport::Tcp);
-        let flow = flow.filter(|at| scenario.flows[*at].traffic.is_none()).ok_or_else(none)?;
-        let table: Table =
-            text.parse().map_err(|error| Error::refused(format!("{place}: {error}")))?;
-        let entries = table.get("flow").and_then(Value::as_array).ok_or_else(none)?;
-        let is_tcp = |entry: &&Value| entry.get("transport").and_then(Value::as_str) != Some("udp");
-        let (entry, own) =
-            entries.iter().enumerate().find(|(_, entry)| is_tcp(entry)).ok_or_else(none)?;
-        if own.get("copies").and_then(Value::as_integer).is_some_and(|copies| copies > 1) {
-            return Err(Error::refused_with(
-                format!("{place}: the first flow of TCP has copies, and one flow is compared"),
-                "list it once, and its copies as another [[flow]]",
-            ));
-        }
-        let network = table.get("network");
-        Ok(Self {
-            entry,
-            flow,
-            is_transfer: is_transfer(&scenario.flows[flow].application),
-            has_large_window: scenario.flows[flow]
-                .tcp
-                .as_ref()
-                .is_some_and(|tcp| tcp.window_bytes() > UNSCALED_WINDOW),
-            has_back: own.get("back").is_some(),
-            is_adhoc: matches!(scenario.network, Kind::Adhoc(_)),
-            has_link_signals: network.is_some_and(|of| of.get("link_signals").is_some()),
-        })
-    }
-
-    /// An arm of a study for each of [`arms`].
-    fn arms(&self, prefix: &str) -> Vec<Value> {
-        let arm = |arm: &ComparedArm| {
-            let name = format!("{prefix}{}", arm.name());
-            let mut table = Table::new();
-            table.insert("name".into(), name.clone().into());
-            table.insert("label".into(), name.into());
-            table.insert("set".into(), self.settings(arm).into());
-            Value::Table(table)
-        };
-        arms().iter().map(arm).collect()
-    }
-
-    /// The overrides of an arm.
-    fn settings(&self, arm: &ComparedArm) -> Table {
-        let key = |name: &str| format!("flow.{}.{name}", self.entry);
-        let mut set = Table::new();
-        set.insert(key("tcp.preset"), arm.tcp.name.into());
-        if self.has_large_window && !arm.tcp.scales_window {
-            set.insert(key("tcp.window"), format!("{UNSCALED_WINDOW} B").into());
-        }
-        set.insert(key("aid"), "none".into());
-        if !self.has_back {
-            set.insert(key("receiver_aid"), "none".into());
-        }
-        let Some(aid) = arm.aid else { return set };
-        let end = match aid.end {
-            End::Sender => "aid",
-            End::Receiver => "receiver_aid",
-        };
-        set.insert(key(end), inline(&aid.value()));
-        if self.is_adhoc {
-            let free =
-                |key: &&(&str, &str)| !(self.has_link_signals && key.0.ends_with("link_signals"));
-            for (name, value) in aid.adhoc.iter().filter(free) {
-                set.insert((*name).to_owned(), inline(value));
-            }
-        }
-        set
-    }
-}
-
-fn is_transfer(application: &Application) -> bool {
-    matches!(application, Application::Transfer(_))
-}
-
-/// A value as in `--set`.
-fn inline(text: &str) -> Value {
-    text.parse().unwrap_or_else(|_| text.into())
 }
 
 /// The measure that a study needs.
@@ -420,13 +332,13 @@ mod test {
 
     #[test]
     fn networks_are_listed_and_built_in() {
-        let all = listed_networks(&[]).unwrap();
-        assert!(
-            all.networks.len() > 35 && all.networks.iter().filter(|of| of.is_quick).count() >= 4
-        );
-        let one = listed_networks(&["train".to_owned()]).unwrap().networks;
+        let quick = listed_networks(ListPart::Quick).unwrap().networks;
+        let names: Vec<_> = quick.iter().map(|of| of.name.as_str()).collect();
+        assert!(names.len() >= 4 && names.contains(&"simple-losses"), "{names:?}");
+        let named = |name: &str| listed_networks(ListPart::Named(&[name.to_owned()]));
+        let one = named("train").unwrap().networks;
         assert_eq!((one.len(), one[0].situation.as_str()), (1, "A train with tunnels"));
-        let error = listed_networks(&["trian".to_owned()]).unwrap_err();
+        let error = named("trian").unwrap_err();
         assert!(error.is_input() && error.to_string().contains("did you mean `train`?"), "{error}");
     }
 
