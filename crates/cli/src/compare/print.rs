@@ -16,7 +16,7 @@ pub const NOT_FOR_UDP: &str = "None of this is for programs over QUIC or UDP: th
 const IN_FULL: usize = 3;
 
 /// Cases in which carry is behind that are listed.
-const BEHIND_SHOWN: usize = 10;
+pub const BEHIND_SHOWN: usize = 10;
 
 /// The comparison as text.
 pub fn document(document: &CompareDocument) -> String {

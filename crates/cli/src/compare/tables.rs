@@ -50,6 +50,11 @@ pub fn ratio(mean: Option<f64>, ci90: Option<[f64; 2]>, p_holm: Option<f64>) -> 
     }
 }
 
+/// A ratio without spaces, so that all columns fit on a terminal of 100 columns.
+fn narrow(ratio: String) -> String {
+    ratio.replace(" ± ", "±")
+}
+
 /// A network as rows of aids and columns of TCPs: throughput relative to the same TCP without an aid.
 pub fn network_grid(document: &CompareDocument, network: &str) -> Grid {
     let columns: Vec<Vec<&CompareCell>> =
@@ -66,7 +71,8 @@ pub fn network_grid(document: &CompareDocument, network: &str) -> Grid {
         }));
     let rows = AIDS.iter().enumerate().map(|(at, aid)| {
         let own = columns.iter().map(|column| {
-            column.get(at + 1).map_or_else(String::new, |of| ratio(of.relative, of.ci90, of.p_holm))
+            let shown = |of: &&CompareCell| narrow(ratio(of.relative, of.ci90, of.p_holm));
+            column.get(at + 1).map_or_else(String::new, shown)
         });
         std::iter::once(aid.label()).chain(own).collect()
     });
@@ -83,7 +89,7 @@ pub fn overview_grid(document: &CompareDocument) -> Grid {
         let carry = cells.iter().find(|of| of.aid == RECOMMENDED_AID);
         let value = |of: &CompareCell| of.relative.unwrap_or(0.0);
         let best = cells.iter().max_by(|one, other| value(one).total_cmp(&value(other)));
-        let shown = |of: &CompareCell| ratio(of.relative, of.ci90, of.p_holm);
+        let shown = |of: &CompareCell| narrow(ratio(of.relative, of.ci90, of.p_holm));
         vec![
             (*network).to_owned(),
             text::value("throughput_bps", plain),
@@ -91,7 +97,7 @@ pub fn overview_grid(document: &CompareDocument) -> Grid {
             best.map_or_else(String::new, |of| aid_label(of)),
             best.map_or_else(String::new, |of| shown(of)),
             carry.map_or_else(String::new, |of| {
-                ratio(of.neighbour_relative, of.neighbour_ci90, None)
+                narrow(ratio(of.neighbour_relative, of.neighbour_ci90, None))
             }),
         ]
     };
