@@ -56,6 +56,9 @@ pub enum Command {
     /// Run a scenario or a study over varying parameters: a table, a page, CSV and Parquet
     #[command(after_help = help!("sweep"))]
     Sweep(SweepArgs),
+    /// Compare all aids over all TCPs on your links, or on a list of networks: what helps where
+    #[command(after_help = help!("compare"))]
+    Compare(CompareArgs),
     /// Reproduce a paper: its figures and its statements
     #[command(after_help = help!("paper"))]
     Paper(PaperArgs),
@@ -407,6 +410,35 @@ pub struct SweepArgs {
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["shard", "merge"])]
     pub dask: Option<String>,
     /// Write the page, results.json, and tables as CSV and Parquet to DIR
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `driftway compare`
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Scenarios of links; their first flow of TCP is compared
+    #[arg(value_name = "SCENARIO.toml")]
+    pub scenarios: Vec<PathBuf>,
+    /// A network of the list; repeatable [default: all, without SCENARIO.toml]
+    #[arg(long, value_name = "NAME")]
+    pub network: Vec<String>,
+    /// Run a part: of the list five networks, and fewer seeds
+    #[arg(long)]
+    pub quick: bool,
+    /// Run with this machine's own TCP; not available yet
+    #[arg(long)]
+    pub kernel: bool,
+    /// Runs in parallel [default: one per processor]
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
+    pub jobs: Option<NonZeroU64>,
+    /// Repeat runs that are cached
+    #[arg(long)]
+    pub fresh: bool,
+    /// Write index.html and results.json to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON document instead of tables

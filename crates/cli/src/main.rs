@@ -7,6 +7,7 @@ mod args;
 mod assignment;
 mod bench;
 mod check;
+mod compare;
 mod ctl;
 mod dask;
 mod emulate;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Completions(args) => completions(args.shell),
         Command::Emulate(args) => {
             return emulate::emulate(&args).unwrap_or_else(Failure::report);

@@ -3,8 +3,8 @@
 //! repeat; means with intervals, and differences paired by seed ([`summary`], [`study::measure`]);
 //! predicates and verdicts.
 //!
-//! [`study`] is the file format of a study, for campaigns and papers; [`validation`] compares runs
-//! with other simulators and theory. [`replay`] makes a page of the events of a run. Nothing else here
+//! [`study`] is the file format of a study, for campaigns and papers; [`comparison`] compares all aids over all TCPs,
+//! [`validation`] runs with other simulators and theory. [`replay`] makes a page of the events of a run. Nothing else here
 //! draws, and nothing prints; the command `driftway` does.
 //!
 //! # Limits
@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 pub mod command;
+pub mod comparison;
 mod error;
 pub mod labels;
 pub mod replay;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use driftway_aid::registry::AIDS;
 use driftway_experiment::rows::{TableInfo, table_columns};
 use driftway_experiment::study::stored_results::STORED_COLUMNS;
-use driftway_experiment::{study, validation};
+use driftway_experiment::{comparison, study, validation};
 use driftway_linux::{DaemonCounts, UnseenCounts};
 use driftway_shim::Counts;
 use driftway_sim::columns::ColumnInfo;
@@ -55,6 +55,7 @@ of the first seed, or with `--trace` of each | [traces](#trace-of-a-flow) |
 | `driftway paper NAME --kernel --json`; `--out DIR` | standard output; `results.json` | \
 [paper --kernel](#driftway-paper---kernel) |
 | `driftway paper list --json` | standard output | [paper list](#driftway-paper-list) |
+| `driftway compare --json`; `--out DIR` | standard output; `results.json` | [compare](#driftway-compare) |
 | `driftway validate --json`; `--out DIR` | standard output; `results.json` | [validate](#driftway-validate) |
 | `driftway validate --kernel --json` | standard output | [validate --kernel](#driftway-validate---kernel) |
 | `driftway emulate --json`; `--out DIR` | standard output; `emulation.json` | [emulate](#driftway-emulate) |
@@ -103,6 +104,11 @@ pub fn reference() -> String {
             "driftway paper list",
             "The document of `driftway paper list --json`: an array with an element for each paper.",
             schema::<Vec<PaperSummary>>(),
+        ),
+        document(
+            "driftway compare",
+            "The document of `driftway compare --json`, and `results.json` of `--out`.",
+            schema::<comparison::document::CompareDocument>(),
         ),
         document(
             "driftway validate",

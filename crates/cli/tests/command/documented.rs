@@ -164,6 +164,13 @@ fn results_of_a_validation_are_documented() {
 }
 
 #[test]
+fn results_of_a_comparison_are_documented() {
+    let bench = TestDir::new();
+    let document = bench.document(&["compare", "s.toml", "--quick", "--json"]);
+    assert_fields("driftway-compare", &document);
+}
+
+#[test]
 fn a_field_that_lacks_is_found() {
     let reference = reference();
     let wrong = serde_json::json!({ "runs": [{ "flows": [{ "mood": 1 }] }], "summary": null });

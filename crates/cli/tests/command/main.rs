@@ -2,6 +2,7 @@
 
 mod captures;
 mod chromium;
+mod compare;
 mod documented;
 mod invalid_input;
 mod numbers;

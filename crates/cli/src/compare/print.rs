@@ -1,0 +1,119 @@
+//! Text output of `driftway compare`.
+
+use std::fmt::Write;
+
+use driftway_experiment::comparison::arms::RECOMMENDED_AID;
+use driftway_experiment::comparison::document::{CarryBehind, CompareDocument, HypothesisResult};
+
+use super::tables::{label, network_grid, networks, overview_grid};
+use crate::text::{count, wrapped};
+
+/// A statement about programs that this cannot help.
+pub const NOT_FOR_UDP: &str = "None of this is for programs over QUIC or UDP: the aids act on TCP, and the shim lets other \
+                               packets pass untouched.";
+
+/// Networks that are shown in full.
+const IN_FULL: usize = 3;
+
+/// Cases in which carry is behind that are listed.
+pub const BEHIND_SHOWN: usize = 10;
+
+/// The comparison as text.
+pub fn document(document: &CompareDocument) -> String {
+    let mut text = String::new();
+    text += &wrapped(&behind_summary(document), 0);
+    let certain: Vec<_> = document.carry_behind.iter().filter(|of| of.certain).collect();
+    for of in certain.iter().take(BEHIND_SHOWN) {
+        text += &wrapped(&format!("  {}", behind(of)), 4);
+    }
+    let more = document.carry_behind.len() - certain.len().min(BEHIND_SHOWN);
+    if more > 0 {
+        let _ = writeln!(text, "  {more} more are in the page and in the JSON document.");
+    }
+    text.push('\n');
+    for of in &document.recommendations {
+        text += &wrapped(&format!("{}: {}", of.network, of.sentence), 2);
+    }
+    text.push('\n');
+    let names = networks(document);
+    if names.len() <= IN_FULL {
+        for network in names {
+            let _ = writeln!(text, "{network}: throughput relative to the same TCP without an aid");
+            let _ = write!(text, "{}", network_grid(document, network));
+        }
+    } else {
+        text += "Over Linux's TCP (CUBIC): throughput, and relative to it without an aid\n";
+        let _ = write!(text, "{}", overview_grid(document));
+    }
+    for of in &document.hypotheses {
+        text += &wrapped(&hypothesis(of), 2);
+    }
+    text += &wrapped(&summary(document), 0);
+    text += &wrapped(NOT_FOR_UDP, 0);
+    text
+}
+
+/// Number of cases in which carry is behind.
+pub fn behind_summary(document: &CompareDocument) -> String {
+    let cases = document.cells.iter().filter(|of| of.aid == RECOMMENDED_AID).count();
+    let behind = &document.carry_behind;
+    if behind.is_empty() {
+        return format!(
+            "{RECOMMENDED_AID}, which driftway recommends, is the best or within 3 % of the best in each of {}.",
+            count(cases as u64, "case")
+        );
+    }
+    let certain = behind.iter().filter(|of| of.certain).count();
+    format!(
+        "{RECOMMENDED_AID}, which driftway recommends, has over 3 % less throughput than another aid or no aid in {} of {} \
+         (networks and TCPs); in {certain} of them the 90 % interval excludes chance.",
+        behind.len(),
+        count(cases as u64, "case")
+    )
+}
+
+/// A case in which carry is behind.
+pub fn behind(of: &CarryBehind) -> String {
+    let aid = label(&of.aid, |one| Some(one.reading) == of.reading);
+    let interval =
+        of.ci90.map_or_else(String::new, |[low, high]| format!(" ({low:.2} to {high:.2})"));
+    format!(
+        "{}, {}: {:.2}{interval} of what it is with {aid}",
+        of.network, of.tcp, of.carry_relative
+    )
+}
+
+/// A hypothesis with its verdict.
+pub fn hypothesis(of: &HypothesisResult) -> String {
+    let verdict = verdict(of.holds);
+    let ratio = match (of.ratio, of.ci90) {
+        (Some(ratio), Some([low, high])) => format!("{ratio:.2} ({low:.2} to {high:.2})"),
+        (Some(ratio), None) => format!("{ratio:.2}"),
+        _ => "no ratio".to_owned(),
+    };
+    let p = of.p_holm.map_or_else(String::new, |p| format!(", p {p:.2e}"));
+    format!("Hypothesis {}: {}: {verdict}; {ratio}{p}", of.id, of.says)
+}
+
+/// A verdict in words.
+pub const fn verdict(holds: Option<bool>) -> &'static str {
+    match holds {
+        Some(true) => "holds",
+        Some(false) => "does not hold",
+        None => "undecided",
+    }
+}
+
+/// The amount of work, and the meaning of signs.
+pub fn summary(document: &CompareDocument) -> String {
+    let cell = document.cells.first().map_or(0, |of| of.n);
+    format!(
+        "{} in {:.0} s, {} at a time; {} for each cell. ± is half of the paired 90 % interval (Student's t); * marks p below \
+         0.05 by Holm's procedure over all {}.",
+        count(document.timing.runs, "run"),
+        document.timing.wall_s,
+        document.timing.jobs,
+        count(cell, "seed"),
+        count(document.cells.len() as u64, "cell"),
+    )
+}

@@ -1,0 +1,34 @@
+//! The document of a comparison.
+
+use super::advice::recommendations;
+use super::cells::{carry_behind, cells};
+use super::document::{CompareDocument, CompareTiming, SCHEMA};
+use super::hypotheses::judge;
+use super::networks::NetworkList;
+use super::runs::{ArmRuns, CompareSeeds};
+
+/// The document of the runs of each arm over each network of a list.
+pub fn document(
+    list: &NetworkList,
+    seeds: &CompareSeeds,
+    results: &[Vec<ArmRuns>],
+    (quick, timing): (bool, CompareTiming),
+) -> CompareDocument {
+    let networks = &list.networks;
+    CompareDocument {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION"),
+        seeds: seeds.shown.clone(),
+        choosing_seeds: seeds.choosing.clone(),
+        quick,
+        note: list.note.clone(),
+        cells: cells(networks, results),
+        recommendations: recommendations(networks, results),
+        carry_behind: carry_behind(networks, results),
+        hypotheses: match quick {
+            true => Vec::new(),
+            false => judge(&list.hypotheses, networks, results),
+        },
+        timing,
+    }
+}
