@@ -206,7 +206,7 @@ const HEAD: &str = r#"# The networks of `driftway compare`. Written by `DRIFTWAY
 # which has the grid and the rule, and which writes the traces as well.
 
 title = "What helps on which network"
-note = "{taken} points of a grid (rate 32 kbit/s to 100 Mbit/s, round trip 5 to 600 ms, loss 0 to 3 %, outages of 0.5 to 60 s, bulk or 200 kB, alone or beside a plain flow of Linux's TCP, ECN absent, agreed in vain, or used: 420 points without losses and outages, 1260 with losses, 6720 for each kind of outage), drawn so that all values of a factor are taken equally often, but for runs of over 5 Gbit. Besides them two directions of a cellular log, a train's log with tunnels, a satellite, handoffs, testbeds of three papers, ad hoc networks, and five simple networks. A name has the outage's length, rate, round trip, loss."
+note = "{taken} points of a grid (rate 32 kbit/s to 100 Mbit/s, round trip 5 to 600 ms, loss 0 to 3 %, outages of 0.5 to 60 s, bulk or 200 kB, alone or beside a plain flow of Linux's TCP, ECN absent, agreed in vain, or used: 420 points without losses and outages, 1260 with losses, 6720 for each kind of outage), drawn so that all values of a factor are taken equally often, but for runs of over 5 Gbit. Besides them two directions of a cellular link and a train with tunnels (both generated, in the form of logs), a satellite, handoffs, testbeds of three papers, ad hoc networks, and five simple networks. A name has the outage's length, rate, round trip, loss."
 runs = 8
 first_seed = 2001
 y = [{ metric = "throughput_bps", label = "throughput" }]
@@ -220,7 +220,7 @@ figures = ["simple-losses", "simple-icmp", "simple-silent", "simple-link", "simp
 const OTHERS: &str = r#"
 [[figure]]
 id = "logs"
-title = "Links as they were logged"
+title = "Links that vary"
 scenario = "compare-drive.toml"
 x = { label = "network", points = [
   { at = 1, name = "drive-up", set = {} },
