@@ -568,6 +568,9 @@ pub struct BenchArgs {
     /// The study with the cases
     #[arg(long, value_name = "STUDY.toml", default_value = "studies/validation/study.toml")]
     pub study: PathBuf,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    pub json: bool,
 }
 
 fn at_least_one(text: &str) -> Result<NonZeroU64, String> {

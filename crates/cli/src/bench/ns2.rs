@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use super::document::{BenchRow, RunCosts};
 use super::measured_run::{megabytes, run_in_process};
 use crate::args::BenchArgs;
 use crate::failure::Failure;
@@ -97,26 +98,69 @@ pub fn ns2_tables(args: &BenchArgs) -> Result<String, Failure> {
     Ok(text)
 }
 
+/// A row for each point of each case; without ns-2.35 those of driftway alone.
+///
+/// # Errors
+/// A failed run, or, with `--ns2`, a missing ns-2.35.
+pub fn rows(args: &BenchArgs) -> Result<Vec<BenchRow>, Failure> {
+    let cases = ValidationCases::load(&args.study, &CASES.map(str::to_owned))?;
+    let ns2 = Ns2Simulator::find(&cases.dir);
+    let ns2 = if args.ns2 { Some(ns2?) } else { ns2.ok() };
+    let mut rows = Vec::new();
+    for case in &cases.cases {
+        for point in &case.about.points {
+            let ours = costs(&own_runs(args, point)?)?;
+            let theirs = ns2.as_ref().map(|ns2| costs(&ns2_runs(args, case, point, ns2)?));
+            let name = format!("{}/{}", case.about.name, point.name);
+            let theirs = theirs.transpose()?;
+            rows.push(BenchRow::new(name, &point.job.scenario, &ours, theirs.as_ref()));
+        }
+    }
+    Ok(rows)
+}
+
+/// CPU time and goodput of each run.
+fn costs(runs: &[MeasuredRun]) -> Result<RunCosts, Failure> {
+    let cost = |(run, used): &MeasuredRun| Some((used.user_s, run.get("goodput_bps")?));
+    let missing = || Failure::Failed("a run without a goodput".to_owned());
+    runs.iter().map(cost).collect::<Option<_>>().ok_or_else(missing)
+}
+
+/// Runs of driftway, one for each seed.
+fn own_runs(args: &BenchArgs, point: &Point) -> Result<Vec<MeasuredRun>, Failure> {
+    let lasts = flow_seconds(&point.job.scenario);
+    let run = |seed| {
+        let (result, used) = run_in_process(Path::new(&point.job.file), &point.job.set, seed)?;
+        Ok((RunMetrics::of_run(&result, lasts), used))
+    };
+    (1..=args.runs.get()).map(run).collect()
+}
+
+/// Runs of ns-2.35 without traces, one for each seed.
+fn ns2_runs(
+    args: &BenchArgs,
+    case: &SimulatorCase,
+    point: &Point,
+    ns2: &Ns2Simulator,
+) -> Result<Vec<MeasuredRun>, Failure> {
+    let missing =
+        || Failure::Failed(format!("{} {}: nothing to compare", case.about.name, point.name));
+    let of: &Ns2Config = case.ns2.as_ref().ok_or_else(missing)?;
+    (1..=args.runs.get()).map(|seed| Ok(ns2.run((case, of, point), seed, "none")?)).collect()
+}
+
 fn row(
     args: &BenchArgs,
     case: &SimulatorCase,
     point: &Point,
     (ns2, stored): (&Ns2Simulator, &StoredRuns),
 ) -> Result<Row, Failure> {
-    let runs = args.runs.get();
-    let lasts = flow_seconds(&point.job.scenario);
-    let mut ours = Vec::new();
-    for seed in 1..=runs {
-        let (result, used) = run_in_process(Path::new(&point.job.file), &point.job.set, seed)?;
-        ours.push((RunMetrics::of_run(&result, lasts), used));
-    }
+    let ours = own_runs(args, point)?;
     let name = &case.about.name;
     let missing = || Failure::Failed(format!("{name} {}: nothing to compare", point.name));
     let of: &Ns2Config = case.ns2.as_ref().ok_or_else(missing)?;
     let mut theirs = Vec::new();
-    for seed in 1..=runs {
-        let case_point = (case, of, point);
-        let (record, used) = ns2.run(case_point, seed, "none")?;
+    for (seed, (record, used)) in (1..).zip(ns2_runs(args, case, point, ns2)?) {
         // Only the trace has the number of hops. A seed gives the same run with and without a
         // trace, so if the stored run is the same, its number of hops is used.
         let kept = stored.runs(name, &point.name).iter().find(|(of, kept)| {
@@ -125,7 +169,7 @@ fn row(
         });
         let record = match kept {
             Some((_, kept)) => kept.clone(),
-            None => ns2.run(case_point, seed, &of.trace)?.0,
+            None => ns2.run((case, of, point), seed, &of.trace)?.0,
         };
         theirs.push((record, used));
     }

@@ -3,10 +3,12 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use super::document::BenchRow;
 use super::measured_run::{megabytes, run_in_process};
 use crate::args::BenchArgs;
 use crate::failure::Failure;
 use crate::text::{Grid, wrapped};
+use driftway_scenario::Scenario;
 
 /// Network sizes: columns and rows of a lattice of nodes.
 const SIZES: [(u32, u32); 5] = [(10, 5), (20, 10), (25, 20), (50, 40), (100, 50)];
@@ -26,6 +28,7 @@ const DURATION_S: u32 = 20;
 
 /// A traffic pattern, for any size of the lattice.
 struct TrafficPattern {
+    name: &'static str,
     title: &'static str,
     scenario: fn(u32, u32) -> String,
     /// Simulated time (s) by the number of nodes.
@@ -34,12 +37,14 @@ struct TrafficPattern {
 
 const TRAFFIC_PATTERNS: [TrafficPattern; 2] = [
     TrafficPattern {
+        name: "lattice-tcp",
         title: "In proportion to nodes: a TCP connection of two hops per five nodes, static routes",
         scenario: local_traffic,
         // As many node-seconds at each size: a run of a tenth of a second cannot be timed well.
         duration_s: |nodes| DURATION_S * MAX_NODES / nodes,
     },
     TrafficPattern {
+        name: "lattice-udp",
         title: "For comparison: ten UDP flows across the network, with AODV, whose requests flood it",
         scenario: flooding_traffic,
         // The floods are at the start, so a longer run would cost less per second.
@@ -52,14 +57,44 @@ const TRAFFIC_PATTERNS: [TrafficPattern; 2] = [
 /// # Errors
 /// A failed run.
 pub fn scaling_tables(args: &BenchArgs) -> Result<String, Failure> {
+    in_directory(|dir| measure_in(args, dir))
+}
+
+/// A row for each traffic pattern and size.
+///
+/// # Errors
+/// A failed run.
+pub fn rows(args: &BenchArgs) -> Result<Vec<BenchRow>, Failure> {
+    in_directory(|dir| {
+        let mut rows = Vec::new();
+        for TrafficPattern { name, scenario, duration_s, .. } in TRAFFIC_PATTERNS {
+            for (columns, lines) in SIZES {
+                let (path, nodes) = (dir.join("scale.toml"), columns * lines);
+                let text = scenario(columns, lines);
+                write(&path, &text)?;
+                let duration = format!("{} s", duration_s(nodes));
+                let set = [("duration".to_owned(), duration)];
+                let run = |seed| Ok((run_in_process(&path, &set, seed)?.1.user_s, 1.0));
+                let costs = (1..=args.runs.get()).map(run).collect::<Result<_, Failure>>()?;
+                let parsed = Scenario::parse("scale.toml", &text, &[]);
+                let parsed = parsed.map_err(|error| Failure::Failed(error.to_string()))?;
+                rows.push(BenchRow::new(format!("{name}/{nodes}"), &parsed, &costs, None));
+            }
+        }
+        Ok(rows)
+    })
+}
+
+/// Measures with files in a directory, which is kept if that fails.
+fn in_directory<T>(measure: impl FnOnce(&Path) -> Result<T, Failure>) -> Result<T, Failure> {
     let dir = tempfile::tempdir()
         .map_err(|error| Failure::Failed(format!("cannot make a temporary directory: {error}")))?;
-    let tables = measure_in(args, dir.path());
-    if tables.is_err() {
+    let measured = measure(dir.path());
+    if measured.is_err() {
         // The scenario is needed to investigate the failure.
         let _ = dir.keep();
     }
-    tables
+    measured
 }
 
 fn measure_in(args: &BenchArgs, dir: &Path) -> Result<String, Failure> {
@@ -68,7 +103,7 @@ fn measure_in(args: &BenchArgs, dir: &Path) -> Result<String, Failure> {
          1.5 km²), 802.11 at 2 Mbit/s.",
         0,
     );
-    for TrafficPattern { title, scenario, duration_s } in TRAFFIC_PATTERNS {
+    for TrafficPattern { title, scenario, duration_s, .. } in TRAFFIC_PATTERNS {
         let mut best: [Option<(f64, f64, u64)>; SIZES.len()] = [None; SIZES.len()];
         // One run of each size in turn, so that other load on the machine affects all sizes.
         for seed in 1..=args.runs.get() {

@@ -21,7 +21,7 @@ use super::markdown::{DocumentSchema, Documents, one_line};
 use crate::paper::kernel::counters::COUNTERS;
 use crate::paper::kernel::document as kernel;
 use crate::paper::print::PaperSummary;
-use crate::{emulate, shim};
+use crate::{bench, emulate, shim};
 
 const HEAD: &str = "\
 # Results: every field and every column
@@ -119,6 +119,11 @@ pub fn reference() -> String {
             "driftway validate --kernel",
             "The document of `driftway validate --kernel --json`.",
             schema::<validation::kernel::document::KernelValidation>(),
+        ),
+        document(
+            "driftway bench",
+            "The document of `driftway bench --json`.",
+            schema::<bench::document::BenchDocument>(),
         ),
         document(
             "driftway emulate",
