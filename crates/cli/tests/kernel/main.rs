@@ -1,8 +1,10 @@
 //! Tests of the command with the kernel: namespaces, TUN devices, programs at both ends of a path.
 //!
 //! On a machine that lacks a requirement each test is skipped by name, and the last line has their
-//! number. Otherwise no test is skipped: every error is a failure.
+//! number. Otherwise no test is skipped: every error is a failure, if it is one again when the test runs alone.
 
+#[path = "../../../linux/tests/kernel/attempts.rs"]
+mod attempts;
 mod emulate;
 mod paper;
 mod shim;
@@ -24,7 +26,7 @@ fn main() -> ExitCode {
     let trials = modules.concat().into_iter().map(|(name, test)| {
         Trial::ignorable_test(name, move || match check_requirements() {
             Ok(()) => {
-                test();
+                attempts::run(name, test);
                 Ok(Completion::Completed)
             }
             Err(missing) => {
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
     arguments.test_threads.get_or_insert(4);
     let conclusion = run(&arguments, trials.collect());
     let ran = conclusion.num_passed + conclusion.num_failed;
-    println!("kernel tests of the command: {ran} run, {} skipped", conclusion.num_ignored);
+    let (skipped, repeated) = (conclusion.num_ignored, attempts::repeated());
+    println!("kernel tests of the command: {ran} run, {skipped} skipped{repeated}");
     conclusion.exit_code()
 }

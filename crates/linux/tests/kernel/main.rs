@@ -1,7 +1,7 @@
 //! Tests against the running kernel: namespaces, TUN devices, its TCP.
 //!
 //! On a machine that does not meet the requirements each test is skipped by name, and the last line
-//! counts them. Otherwise no test can be skipped: any error is a failure.
+//! counts them. Otherwise no test can be skipped: any error is a failure, if it is one again when the test runs alone.
 
 /// The tests of a module with their names.
 macro_rules! tests {
@@ -14,6 +14,7 @@ macro_rules! tests {
 mod agreement;
 mod aids;
 mod application;
+mod attempts;
 mod both_ends;
 mod clock;
 mod congested;
@@ -112,8 +113,9 @@ fn main() -> ExitCode {
     }
     let name_of = |path: &'static str| path.trim_start_matches("kernel::");
     let anywhere = ANYWHERE.iter().map(|(path, test)| {
-        Trial::test(name_of(path), move || {
-            test();
+        let name = name_of(path);
+        Trial::test(name, move || {
+            attempts::run(name, *test);
             Ok(())
         })
     });
@@ -121,7 +123,7 @@ fn main() -> ExitCode {
         let name = name_of(path);
         Trial::ignorable_test(name, move || match check_requirements() {
             Ok(()) => {
-                test();
+                attempts::run(name, test);
                 Ok(Completion::Completed)
             }
             Err(missing) => {
@@ -135,6 +137,7 @@ fn main() -> ExitCode {
     arguments.test_threads.get_or_insert(4);
     let conclusion = run(&arguments, anywhere.chain(trials).collect());
     let ran = conclusion.num_passed + conclusion.num_failed;
-    println!("kernel tests: {ran} run, {} skipped", conclusion.num_ignored);
+    let repeated = attempts::repeated();
+    println!("kernel tests: {ran} run, {} skipped{repeated}", conclusion.num_ignored);
     conclusion.exit_code()
 }
