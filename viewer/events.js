@@ -101,7 +101,11 @@ function packetWay(run, header, page) {
   if (drop !== undefined && end === undefined) outcome = outcome.replace(open, "");
   const name = `${kindName(of.kind)} ${of.packet ?? ""}`.trim();
   const ends = of.source === NONE ? "" : ` from ${run.nodeName(of.source)} to ${of.destination === NONE ? "all" : run.nodeName(of.destination)}`;
-  parts.push(element("p", { textContent: `${name}${ends}: ${outcome.trim()}. Way: ${run.way(header).map((node) => run.nodeName(node)).join(" → ")}. ${copies} hop receptions, ${retries} frames sent again.` }));
+  const names = (nodes, between) => nodes.map((node) => run.nodeName(node)).join(between);
+  const where = run.isBroadcast(header)
+    ? `Received by ${names(run.hearers(header), ", ") || "nobody"}`
+    : `Way: ${names(run.way(header), " → ")}. ${copies} hop receptions`;
+  parts.push(element("p", { textContent: `${name}${ends}: ${outcome.trim()}. ${where}. ${retries} frames sent again, not counting RTS.` }));
   const list = element("ol", { className: "rows" });
   let last = first;
   for (const row of rows.slice(0, 400)) {

@@ -319,6 +319,18 @@ class Run {
     };
   }
 
+  /** True for a packet that all who hear it receive, and some send on: a route request, a hello message. */
+  isBroadcast(header) {
+    const of = this.rows.headers[header];
+    return of.destination === NONE || of.kind.endsWith("rreq");
+  }
+
+  /** The nodes that have received a packet over the air, in order. */
+  hearers(header) {
+    const received = [...this.rowsOfPacket(header)].filter((row) => this.layer(row) === "air" && this.event(row) === "received");
+    return [...new Set(received.map((row) => this.rows.node[row]))];
+  }
+
   /** The nodes that a packet has visited, and where it is copied or turned back, in order. */
   way(header) {
     const nodes = [];
@@ -331,10 +343,11 @@ class Run {
     return nodes;
   }
 
-  /** The route of a flow at an instant: the last source route, else the way of the last delivered packet. */
+  /** The route of a flow at an instant: the last source route, else the way of the last delivered packet; empty while its source has none. */
   routeAt(flow, time) {
     const tcp = this.tcp[flow];
     if (!tcp) return null;
+    if (this.timesWithoutRoute(flow).some(({ start, end }) => start <= time && time < end)) return { nodes: [], from: "the source has no route" };
     const route = tcp.sourceRoute.at(time);
     if (route !== null) return { nodes: this.routes[route], from: "source route of the last packet" };
     const { time: times } = this.rows;
@@ -351,6 +364,12 @@ class Run {
 
   /** Times at which the source of a flow over the air has no route, in order. */
   timesWithoutRoute(flow) {
+    this.withoutRoute ??= new Map();
+    if (!this.withoutRoute.has(flow)) this.withoutRoute.set(flow, this.findTimesWithoutRoute(flow));
+    return this.withoutRoute.get(flow);
+  }
+
+  findTimesWithoutRoute(flow) {
     const of = this.flows[flow];
     const known = of && this.known.get(`${of.source} ${of.destination}`);
     if (!known) return [];

@@ -92,8 +92,10 @@ class Page {
     byId("speed").onchange = (event) => (this.speed = Number(event.target.value));
     byId("time").onchange = (event) => {
       const at = Number(event.target.value.replace(",", "."));
-      if (Number.isFinite(at)) this.seek(at * 1e9);
-      else this.say(`“${event.target.value}” is no time in seconds.`);
+      if (Number.isFinite(at)) {
+        this.say(at * 1e9 < this.start || at * 1e9 > this.end ? `The run is shown from ${seconds(this.start)} s to ${seconds(this.end)} s.` : "");
+        this.seek(at * 1e9);
+      } else this.say(`“${event.target.value}” is no time in seconds.`);
     };
     byId("flow").onchange = (event) => this.chooseFlow(Number(event.target.value));
     byId("node").onchange = (event) => this.chooseNode(event.target.value === "" ? null : Number(event.target.value));
@@ -152,6 +154,7 @@ class Page {
       "-": () => this.setSpeed(SPEEDS[Math.max(0, speed - 1)]),
       Home: () => this.seek(this.start),
       End: () => this.seek(this.end),
+      Escape: () => this.chooseNothing(),
       "/": () => byId("query").focus(),
       "?": () => (byId("help").open = !byId("help").open),
     };
@@ -193,13 +196,23 @@ class Page {
   /** Shows a row: the instant at which it is, its meaning and the way of its packet. */
   chooseRow(run, row) {
     [this.rowRun, this.row] = [run, row];
+    this.say(`${seconds(run.rows.time[row])} s: ${sentence(run, row)}`);
     const header = run.rows.header[row];
-    const hasWay = header !== NONE && run.header(row).source !== NONE;
-    this.packet = hasWay ? header : null;
+    // Without a number all messages of a node would be one.
+    const hasWay = header !== NONE && run.header(row).source !== NONE && run.header(row).packet !== null;
+    this.packet = hasWay && !run.isBroadcast(header) ? header : null;
     byId("packet").hidden = false;
     byId("meaning").textContent = `${seconds(run.rows.time[row], 9)} s: ${sentence(run, row)}. ${meaning(run, row)}`;
     byId("way").replaceChildren(...(hasWay ? packetWay(run, header, this) : waiting(run, row, this)));
     this.seek(run.rows.time[row]);
+  }
+
+  /** Shows no event and no packet. */
+  chooseNothing() {
+    [this.rowRun, this.row, this.packet] = [null, null, null];
+    byId("packet").hidden = true;
+    this.say("");
+    this.redraw();
   }
 
   /** The chosen node, or the source of the flow. */
@@ -243,7 +256,6 @@ class Page {
       return;
     }
     const { run, row } = best;
-    this.say(`${seconds(run.rows.time[row])} s: ${sentence(run, row)}`);
     this.chooseRow(run, row);
   }
 
@@ -337,7 +349,7 @@ class Page {
       return [
         run.label || run.flowName(this.flow), number(of.cwnd_bytes), of.cwnd_bytes === null ? "–" : ssthresh, number(of.rtt_s, 4), number(of.rto_s, 3),
         number(of.sent_bytes - of.acked_bytes), number(of.delivered_bytes), of.timeouts, of.retransmissions, of.aid ?? "–",
-        route ? route.nodes.map((node) => run.nodeName(node)).join("–") : "–",
+        route ? route.nodes.map((node) => run.nodeName(node)).join("–") || "none" : "–",
       ];
     });
     const heads = ["", "cwnd (B)", "ssthresh (B)", "RTT (s)", "RTO (s)", "not acknowledged (B)", "delivered (B)", "timeouts", "retransmissions", "aid", "route"];

@@ -405,6 +405,14 @@ fn the_page_shows_the_log_of_an_ad_hoc_network() {
     let message = browser.evaluate("document.getElementById('message').textContent");
     assert!(message.as_str().unwrap().contains("There is no node 9"), "{message}");
 
+    assert_draws_no_way_of_a_broadcast(&mut browser);
+    // Where the source has no route, none is drawn.
+    let empty = browser.evaluate(
+        "(() => { const [run] = driftwayReplay.runs; const found = run.timesWithoutRoute(0); \
+         return found.length > 0 && found.every(({ start }) => run.routeAt(0, start).nodes.length === 0); })()",
+    );
+    assert_eq!(empty, json!(true));
+
     // Every event of the log has a sentence, and its text alternatives are there.
     let said = browser.evaluate(
         "(() => { const [run] = driftwayReplay.runs; const { page } = driftwayReplay; let rows = 0; \
@@ -424,6 +432,22 @@ fn the_page_shows_the_log_of_an_ad_hoc_network() {
     }
     assert_eq!(colour_at(&mut browser, "map.toScreen(map.places.at(0, 4e9))"), json!("#56b4e9"));
     assert_eq!(browser.complaints(), [""; 0]);
+}
+
+/// A route request reaches many nodes in no order; nothing chosen leaves no way.
+fn assert_draws_no_way_of_a_broadcast(browser: &mut Chromium) {
+    let found = browser.evaluate(
+        "(() => { const [run] = driftwayReplay.runs; const { page } = driftwayReplay; \
+         for (let row = 0; row < run.rows.count; row++) { \
+           const header = run.header(row); \
+           if (!header || !header.kind.endsWith('rreq') || run.event(row) !== 'received') continue; \
+           page.chooseRow(run, row); \
+           const shown = [page.packet, document.getElementById('way').textContent.includes('Way:')]; \
+           page.chooseNothing(); \
+           return [...shown, page.row, document.getElementById('packet').hidden]; \
+         } return 'no route request'; })()",
+    );
+    assert_eq!(found, json!([null, false, null, true]));
 }
 
 #[test]
