@@ -43,7 +43,7 @@ pub struct BenchRow {
     pub driftway_s: f64,
     /// User CPU time of a run of ns-2.35, mean (s); `null` without ns-2.35.
     pub ns2_s: Option<f64>,
-    /// How many times faster than ns-2.35, for equal numbers of delivered bytes, mean of the runs' ratios;
+    /// Factor of speed over ns-2.35, for equal numbers of delivered bytes, mean of the runs' ratios;
     /// `null` without ns-2.35.
     pub ratio: Option<f64>,
     /// Lower and upper end of the 90 % interval of `ratio` (Student's t, paired by seed); `null` for one run.
