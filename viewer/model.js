@@ -331,6 +331,17 @@ class Run {
     return [...new Set(received.map((row) => this.rows.node[row]))];
   }
 
+  /** The row in which an acknowledgment that the receiver of a flow sent after a row arrives first; `null`: none in what is shown. */
+  firstAnswer(row, flow) {
+    const { source } = this.flows[flow];
+    for (let at = row + 1; at < this.rows.count; at++) {
+      if (this.rows.node[at] !== source || this.layer(at) !== "routing" || this.event(at) !== "delivered") continue;
+      const of = this.header(at);
+      if (of?.flow === flow && of.kind === "tcp-ack" && this.rowsOfPacket(this.rows.header[at])[0] > row) return at;
+    }
+    return null;
+  }
+
   /** The nodes that a packet has visited, and where it is copied or turned back, in order. */
   way(header) {
     const nodes = [];

@@ -67,12 +67,15 @@ function waiting(run, row, page) {
     says.push(`Its packet ${name} ${found.text}.`);
     follow(data, "its packet", found.row);
     if (found.isDelivered) {
+      says.push("To send the data again was needless.");
       const ack = packetFrom(run, found.row, time, flow, "tcp-ack", (header) => header.source === run.flows[flow].destination);
       if (ack === null) says.push("Up to this instant the receiver sent no acknowledgment after it.");
       else {
         const answer = fate(run, ack, time);
         says.push(`The first acknowledgment after it, ${run.rows.headers[ack].packet ?? ""}, ${answer.text}.`);
         follow(ack, "the acknowledgment", answer.row);
+        const first = run.firstAnswer(found.row, flow);
+        if (first !== null && run.rows.header[first] !== ack) says.push(`Another one, ${run.header(first).packet ?? ""}, arrived first, at ${seconds(run.rows.time[first])} s.`);
       }
     }
   }

@@ -406,6 +406,7 @@ fn the_page_shows_the_log_of_an_ad_hoc_network() {
     assert!(message.as_str().unwrap().contains("There is no node 9"), "{message}");
 
     assert_draws_no_way_of_a_broadcast(&mut browser);
+    assert_finds_the_first_answer(&mut browser, &entries);
     // Where the source has no route, none is drawn.
     let empty = browser.evaluate(
         "(() => { const [run] = driftwayReplay.runs; const found = run.timesWithoutRoute(0); \
@@ -432,6 +433,26 @@ fn the_page_shows_the_log_of_an_ad_hoc_network() {
     }
     assert_eq!(colour_at(&mut browser, "map.toScreen(map.places.at(0, 4e9))"), json!("#56b4e9"));
     assert_eq!(browser.complaints(), [""; 0]);
+}
+
+/// Of the acknowledgments sent after data arrived, that which arrives first is the first answer.
+fn assert_finds_the_first_answer(browser: &mut Chromium, entries: &[Entry]) {
+    let is_end = |entry: &Entry, kind: &str| {
+        entry.layer == Layer::Routing && entry.event == Event::Delivered && entry.kind == kind
+    };
+    let data = entries.iter().position(|entry| is_end(entry, "tcp-data")).unwrap();
+    let answer = entries.iter().skip(data).find(|entry| {
+        let sent = entries.iter().position(|other| other.packet == entry.packet);
+        is_end(entry, "tcp-ack") && sent > Some(data)
+    });
+    let found = browser.evaluate(
+        "(() => { const [run] = driftwayReplay.runs; \
+         for (let row = 0; row < run.rows.count; row++) { \
+           if (run.layer(row) !== 'routing' || run.event(row) !== 'delivered') continue; \
+           if (run.kind(row) === 'tcp-data') return run.rows.time[run.firstAnswer(row, 0)]; \
+         } return null; })()",
+    );
+    assert_eq!(found, json!(answer.unwrap().time_s.as_nanos()));
 }
 
 /// A route request reaches many nodes in no order; nothing chosen leaves no way.
