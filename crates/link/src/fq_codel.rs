@@ -115,7 +115,7 @@ impl<F: QueueEntry> FqCodel<F> {
     /// Drops frames from the head of the flow with the most bytes: half of them, at least one and at most 64 (RFC
     /// 8290 §4.1).
     pub(crate) fn drop_from_longest(&mut self, mut on_drop: impl FnMut(F)) {
-        // The first of equal ones.
+        // Of equal ones that with more frames, since frames may be empty, and of these the first.
         let longest =
             self.flows.iter_mut().rev().max_by_key(|flow| (flow.bytes, flow.waiting.len()));
         let Some(flow) = longest else { return };

@@ -49,8 +49,10 @@ impl Written {
             self.new.push(flow);
         }
         while self.flows.iter().map(|(flow, _)| flow.queue.len()).sum::<usize>() > limit {
-            let most = self.flows.iter().map(|(flow, _)| flow.bytes()).max().unwrap();
-            let longest = self.flows.iter_mut().find(|(flow, _)| flow.bytes() == most).unwrap();
+            // Of equal ones that with more packets.
+            let len = |flow: &Pseudocode| (flow.bytes(), flow.queue.len());
+            let most = self.flows.iter().map(|(flow, _)| len(flow)).max().unwrap();
+            let longest = self.flows.iter_mut().find(|(flow, _)| len(flow) == most).unwrap();
             let half = longest.0.queue.len().div_ceil(2).min(64);
             self.displaced.extend(longest.0.queue.drain(..half).map(|(id, ..)| id));
         }
