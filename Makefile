@@ -5,15 +5,15 @@ TOOLS := target/tools
 RELEASE := target/release/driftway
 
 # What `make test` consists of.
-PHASES := lint unit-build unit my-aid no-std release-build size determinism demo verdicts python fuzz-short
+PHASES := lint unit-build unit my-aid no-std release-build size determinism demo verdicts fuzz-short
 
-.PHONY: help papers test test-all test-times $(PHASES) fault-injection kernel papers-in-full fuzz-long fuzz audit bench bench-python bench-programs bench-radio field field-soak validate wheel reference diagrams man picture need need-python
+.PHONY: help papers test test-all test-times python $(PHASES) fault-injection kernel papers-in-full fuzz-long fuzz audit bench bench-python bench-programs bench-radio field field-soak validate wheel reference diagrams man picture need need-python
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
 	@echo "make papers    every paper in full, to out/papers/NAME/index.html; yu-2004 takes two hours"
 	@echo "make test      all checks and tests"
-	@echo "make test-all  the same, a paper more in full, and longer with random bytes; half an hour"
+	@echo "make test-all  the same, a paper more in full, longer with random bytes, and the Python package; half an hour"
 	@echo "make test-times  what each part of make test costs from a bare clone, in seconds of processor time"
 	@echo "make validate  against ns-2.35, ns-3 and theory, to out/validation/index.html; NS2=1 runs ns beside"
 	@echo "make bench     how fast it is, beside ns-2.35 where that is installed; twenty minutes"
@@ -37,9 +37,8 @@ need:
 need-python:
 	@scripts/need python
 
-# The command, and at once the Python package's module, for which all crates would be compiled anew later.
 release-build: need
-	$(CARGO) build --release --locked -p driftway-cli -p driftway-python
+	$(CARGO) build --release --locked -p driftway-cli
 
 demo: release-build
 	@DRIFTWAY=$(RELEASE) scripts/demo out/demo
@@ -63,8 +62,8 @@ verdicts: release-build
 test: need $(PHASES)
 	@echo "make test: all passed"
 
-# For those who can wait: what differs from `make test` in amount.
-test-all: test papers-in-full fuzz-long
+# For those who can wait: what differs from `make test` in amount, and the Python package.
+test-all: test papers-in-full fuzz-long python
 	@echo "make test-all: all passed"
 
 papers-in-full: release-build
