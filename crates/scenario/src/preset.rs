@@ -35,7 +35,7 @@ const PRESETS: &[Preset] = &[
 /// the fourth is never sent.
 const BSD: &str = r#"
 growth = "reno"
-tick = { rtt = "500 ms", timer = "500 ms" }
+tick = { rtt = "500 ms", timer = "500 ms", wheel = false }
 delayed_ack = true
 delayed_ack_timeout = "200 ms"
 timestamps = false
@@ -59,7 +59,7 @@ clear_srtt_after = 4
 /// Recommendations of the current RFCs, without optional extensions.
 const RFC: &str = r#"
 growth = "reno"
-tick = { rtt = "1 ms", timer = "1 ms" }
+tick = { rtt = "1 ms", timer = "1 ms", wheel = false }
 delayed_ack = true
 delayed_ack_timeout = "200 ms"
 timestamps = false
@@ -86,7 +86,7 @@ challenge_old_acks = true
 /// connections are never aborted.
 const NS2: &str = r#"
 growth = "reno"
-tick = { rtt = "10 ms", timer = "10 ms" }
+tick = { rtt = "10 ms", timer = "10 ms", wheel = false }
 delayed_ack = false
 delayed_ack_timeout = "200 ms"
 timestamps = false
@@ -136,7 +136,7 @@ linux_growth = true
 linux_persist = true
 pacing = false
 quick_acks = true
-tick = { rtt = "1 ms", timer = "1 ms" }
+tick = { rtt = "1 ms", timer = "4 ms", wheel = true }
 delayed_ack = true
 delayed_ack_timeout = "40 ms"
 timestamps = true

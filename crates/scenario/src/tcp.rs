@@ -247,14 +247,19 @@ value_or! {
 }
 
 keys! {
-    /// Clock granularity, `{ rtt = "500 ms", timer = "500 ms", phase = "random" }`. A time alone is the
+    /// Clock granularity, `{ rtt = "500 ms", timer = "500 ms", wheel = false, phase = "random" }`. A time alone is the
     /// granularity of both.
     #[derive(Copy, Eq)]
-    pub struct Tick with defaults expecting "a table with the keys `rtt`, `timer`, `phase`" {
+    pub struct Tick with defaults expecting "a table with the keys `rtt`, `timer`, `wheel`, `phase`" {
         /// Granularity of round-trip time measurements.
         rtt: Time = Time::from_millis(1),
         /// Timers expire at multiples of this.
         timer: Time = Time::from_millis(1),
+        /// Timers expire as in the timer wheel of Linux, later than they are due: up to a tick for a timer of less
+        /// than 63 ticks, up to 8 ticks for one of less than 504, up to 64 for one of less than 4032, and so on. A tick is
+        /// `flow.tcp.tick.timer`: `"4 ms"` for a kernel with 250 ticks a second (`CONFIG_HZ`), `"1 ms"` for one with
+        /// 1000. RACK's timer and the tail loss probe wait 2 ms longer (TCP_TIMEOUT_MIN).
+        wheel: bool = false,
         /// Phase of the clock: time of its first tick, shorter than `flow.tcp.tick.timer`; random:
         /// drawn by seed and host.
         phase: Phase = Phase::Random,
@@ -265,7 +270,7 @@ value_or! {
     /// Phase of a clock.
     #[derive(Eq)]
     pub enum Phase expecting "a time with its unit, such as \"20 ms\", or \"random\"" {
-        /// `"random"`: drawn within one tick, by seed and host.
+        /// `"random"`: drawn within one tick, with a wheel within its longest bucket, by seed and host.
         Random = "random",
         /// This time after the start of the run.
         At(time: Time) from text,
@@ -275,13 +280,13 @@ value_or! {
 impl Tick {
     /// The same granularity for round-trip times and timers, with a random phase.
     pub const fn uniform(tick: Time) -> Self {
-        Self { rtt: tick, timer: tick, phase: Phase::Random }
+        Self { rtt: tick, timer: tick, wheel: false, phase: Phase::Random }
     }
 }
 
 impl TextOrTable for Tick {
     const EXPECTING: &'static str = "a time with its unit, such as \"500 ms\", or a table with the \
-        keys `rtt`, `timer`, `phase`";
+        keys `rtt`, `timer`, `wheel`, `phase`";
 }
 
 impl FromStr for Tick {

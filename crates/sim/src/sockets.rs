@@ -118,7 +118,7 @@ pub fn initial_sequence(seed: u64, purpose: &'static str, socket: u32) -> Seq {
 
 /// The time of the first tick of a connection's clock, which its aid shares.
 pub fn first_tick(config: &Config) -> Duration {
-    config.clock.deadline(Instant::ZERO, Duration::ZERO).since(Instant::ZERO)
+    config.clock.first_tick().since(Instant::ZERO)
 }
 
 /// The TCP configuration of a connection at this node.
@@ -129,7 +129,10 @@ pub fn tcp_config(tcp: &Tcp, node: u32, seed: u64) -> Config {
 /// The clock of a host.
 fn clock(tick: &Tick, node: u32, seed: u64) -> Clock {
     let (Time(rtt), Time(timer)) = (tick.rtt, tick.timer);
-    let longest = rtt.max(timer);
+    let longest = match tick.wheel {
+        true => rtt.max(timer.times(Clock::LONGEST_BUCKET)),
+        false => rtt.max(timer),
+    };
     // A scenario gives the time of the first tick; a clock's phase is how far into a tick it starts.
     let phase = match tick.phase {
         Phase::At(Time(at)) if !longest.is_zero() => {
@@ -142,5 +145,5 @@ fn clock(tick: &Tick, node: u32, seed: u64) -> Clock {
             draws.uniform_duration(Duration::ZERO, longest)
         }
     };
-    Clock { rtt_tick: rtt, timer_tick: timer, phase }
+    Clock { rtt_tick: rtt, timer_tick: timer, wheel: tick.wheel, phase }
 }

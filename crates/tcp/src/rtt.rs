@@ -21,6 +21,8 @@ pub struct RttEstimator {
     /// Timeouts after which the next sample counts as the first.
     clear_after: Option<u32>,
     granularity: Duration,
+    /// The timeout is a multiple of it; zero: exact.
+    unit: Duration,
     min: Duration,
     max: Duration,
     initial: Duration,
@@ -39,6 +41,7 @@ impl RttEstimator {
             timeouts: 0,
             clear_after: None,
             granularity,
+            unit: Duration::ZERO,
             min,
             max,
             initial,
@@ -68,6 +71,12 @@ impl RttEstimator {
     /// Selects RFC 793's timeout.
     pub fn with_rfc_793(mut self, so: bool) -> Self {
         self.rfc_793 = so;
+        self
+    }
+
+    /// Rounds the timeout up to a multiple of `unit`, before it is backed off.
+    pub fn with_unit(mut self, unit: Duration) -> Self {
+        self.unit = unit;
         self
     }
 
@@ -137,7 +146,11 @@ impl RttEstimator {
             true => srtt.times(2).max(self.granularity),
             false => srtt + margin.max(self.granularity),
         };
-        self.rto = sum.clamp(self.min, self.max.max(self.min));
+        let rounded = match self.unit.is_zero() {
+            true => sum,
+            false => self.unit.times(sum.as_nanos().div_ceil(self.unit.as_nanos())),
+        };
+        self.rto = rounded.clamp(self.min, self.max.max(self.min));
         (self.doublings, self.timeouts) = (0, 0);
     }
 

@@ -2,8 +2,10 @@
 
 use std::fs;
 
+use driftway_base::Duration;
 use driftway_linux::{check_requirements, missing_capability};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::time::{ClockId, clock_getres};
 
 use super::transfer::socket_with;
 use crate::failure::Failure;
@@ -57,6 +59,18 @@ pub fn raise_open_file_limit() -> Result<u64, Failure> {
 /// Number of processors.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// A tick of the kernel's timers, whose length is that of its build (`CONFIG_HZ`): the clock that advances with them
+/// has its resolution.
+///
+/// # Errors
+/// A failed system call.
+pub fn timer_tick() -> Result<Duration, Failure> {
+    let tick = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE)
+        .map_err(|error| Failure::Failed(format!("cannot read the kernel's tick: {error}")))?;
+    let nanos = std::time::Duration::from(tick).as_nanos();
+    Ok(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
 }
 
 /// The kernel's release.

@@ -177,6 +177,9 @@ impl Connection {
         self.timers.stop(Timer::Retransmission);
         let rtt = self.snd.timed_segment.map(|(_, at)| now.since(at));
         self.sample_round_trip(now, segment, 1);
+        if let Some(rtt) = rtt {
+            self.snd.recovery.on_handshake(now, rtt);
+        }
         if self.syn_lost {
             // RFC 6298 §5.7, RFC 5681 §3.1: conservative on a path that lost the SYN.
             self.snd.rtt.on_syn_lost();
@@ -194,7 +197,7 @@ impl Connection {
         self.pending_ack.last_sent = self.rcv.nxt();
         self.events.push_back(Event::Connected);
         if let Some(idle) = self.config.keep_alive {
-            self.timers.set(Timer::KeepAlive, now + idle);
+            self.timers.set(Timer::KeepAlive, self.config.clock.deadline(now, idle));
         }
         if self.snd.close_requested {
             self.apply_transition(Transition::Close);
@@ -437,9 +440,11 @@ impl Connection {
         let waits = self.ack_waits();
         match (arrival, self.config.delayed_ack) {
             (ArrivalOrder::InOrder, Some(delayed)) if waits => {
-                let clock = self.config.clock;
-                let tick = if delayed.on_tick { delayed.timeout } else { Duration::ZERO };
-                let at = clock.deadline_with_tick(now, self.ack_delay(delayed), tick);
+                let (clock, delay) = (self.config.clock, self.ack_delay(delayed));
+                let at = match delayed.on_tick {
+                    true => clock.deadline_with_tick(now, delay, delayed.timeout),
+                    false => clock.ack_deadline(now, delay),
+                };
                 self.timers.start(Timer::DelayedAck, at);
             }
             _ => self.pending_ack.due_now = true,

@@ -8,6 +8,18 @@ impl Connection {
     /// Sets cwnd for the data that may be sent after an acknowledgment, while the window is being
     /// reduced.
     pub(super) fn apply_prr(&mut self, before: DeliverySnapshot) {
+        self.reduce_proportionally(before, 0);
+    }
+
+    /// Sets cwnd for the data that may be sent after a recovery that a timer has started. Linux counts one segment as
+    /// delivered then (RFC 9937 §6 has no such case).
+    pub(super) fn begin_prr_by_timer(&mut self, before: DeliverySnapshot) {
+        let counted = if self.config.ssthresh_from_cwnd { self.snd.send_state.mss() } else { 0 };
+        self.reduce_proportionally(before, counted);
+    }
+
+    /// Sets cwnd for the data delivered since `before` and `besides`.
+    fn reduce_proportionally(&mut self, before: DeliverySnapshot, besides: u32) {
         let recovers = self.negotiated.sack && !self.snd.send_state.has_model();
         let send = &mut self.snd.send_state;
         let paced = match send.phase() {
@@ -21,7 +33,10 @@ impl Connection {
         let Some(mut prr) = send.prr() else { return };
         let reported = send.scoreboard().sacked_bytes();
         let advanced = send.una().since(before.una);
-        let delivered_data = advanced.saturating_add(reported).saturating_sub(before.sacked_bytes);
+        let delivered_data = advanced
+            .saturating_add(reported)
+            .saturating_sub(before.sacked_bytes)
+            .saturating_add(besides);
         let begins = !prr.is_active();
         if begins {
             let flight =

@@ -185,7 +185,8 @@ impl Connection {
     }
 
     fn set_recovery_timer(&mut self, now: Instant, at: Instant) {
-        let at = self.config.clock.deadline(now, at.since(now));
+        let clock = self.config.clock;
+        let at = clock.deadline(now, at.since(now) + clock.short_timer_margin());
         self.timers.set(Timer::Recovery, at);
     }
 
@@ -235,7 +236,8 @@ impl Connection {
     }
 
     fn probe_timeout(&self) -> Option<Duration> {
-        self.snd.recovery.probe_timeout(&self.snd.send_state, self.snd.rtt.srtt())
+        let margin = self.config.clock.short_timer_margin();
+        self.snd.recovery.probe_timeout(&self.snd.send_state, self.snd.rtt.srtt(), margin)
     }
 
     /// Handles the probe timeout (RFC 8985 §7.3).
@@ -251,7 +253,8 @@ impl Connection {
         match head {
             // As in Linux, the window lets no probe pass, and the timer is that of the first segment.
             Some(head) if self.snd.recovery.last_segment(send) != Some(head.range) => {
-                let at = (head.sent_at + self.snd.rtt.rto()).max(now);
+                let due = head.sent_at + self.snd.rtt.rto();
+                let at = self.config.clock.deadline(now, due.since(now));
                 self.snd.tail_probe_due = false;
                 self.timers.set(Timer::Retransmission, at);
             }
@@ -283,7 +286,7 @@ impl Connection {
         if self.snd.recovery.on_timeout(now, &mut self.snd.send_state) {
             self.on_recovery_started(now, before);
             if let Some(delivered) = delivered {
-                self.apply_prr(delivered);
+                self.begin_prr_by_timer(delivered);
             }
         }
         self.update_recovery_timers(now);

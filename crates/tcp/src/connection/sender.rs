@@ -142,7 +142,8 @@ impl Sender {
             )
             .with_clear_after(config.clear_srtt_after)
             .with_linux_rttvar(config.linux_rto)
-            .with_rfc_793(config.rfc_793_rto),
+            .with_rfc_793(config.rfc_793_rto)
+            .with_unit(config.clock.timeout_unit()),
             rtt_round_end: iss,
             timed_segment: None,
             una_offset: 0,

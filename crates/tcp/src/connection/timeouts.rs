@@ -147,8 +147,8 @@ impl Connection {
             self.last_received = now;
         }
         if busy || silent < idle {
-            let left = idle.saturating_sub(now.since(self.last_received)).max(MIN_TIMER_SPAN);
-            self.timers.set(Timer::KeepAlive, now + left);
+            let left = idle.saturating_sub(now.since(self.last_received));
+            self.timers.set(Timer::KeepAlive, self.config.clock.deadline(now, left));
             return;
         }
         if silent >= idle + gap.times(u64::from(self.config.max_retries)) {
@@ -158,7 +158,7 @@ impl Connection {
             return;
         }
         self.snd.keep_alive_due = true;
-        self.timers.set(Timer::KeepAlive, now + gap);
+        self.timers.set(Timer::KeepAlive, self.config.clock.deadline(now, gap));
     }
 
     /// Restarts the retransmission timer, or stops it if nothing is outstanding.

@@ -66,6 +66,7 @@ pub enum FeedbackResponse {
 /// [`fallback_without_sack`](LossRecovery::fallback_without_sack). *Events*:
 /// [`on_duplicate`](LossRecovery::on_duplicate), [`on_advance`](LossRecovery::on_advance),
 /// [`on_retransmission_timeout`](LossRecovery::on_retransmission_timeout),
+/// [`on_handshake`](LossRecovery::on_handshake),
 /// [`on_sent`](LossRecovery::on_sent), [`on_feedback`](LossRecovery::on_feedback),
 /// [`on_timeout`](LossRecovery::on_timeout), [`on_probe`](LossRecovery::on_probe),
 /// [`on_delivered`](LossRecovery::on_delivered),
@@ -154,9 +155,15 @@ pub trait LossRecovery: Send + fmt::Debug {
         false
     }
 
-    /// Probe timeout (PTO, RFC 8985 §7) from now; `None`: no probe is to be scheduled.
-    fn probe_timeout(&self, send: &SendState, srtt: Option<Duration>) -> Option<Duration> {
-        let _ = (send, srtt);
+    /// Probe timeout (PTO, RFC 8985 §7) from now, `margin` longer if it does not wait for a delayed acknowledgment;
+    /// `None`: no probe is to be scheduled.
+    fn probe_timeout(
+        &self,
+        send: &SendState,
+        srtt: Option<Duration>,
+        margin: Duration,
+    ) -> Option<Duration> {
+        let _ = (send, srtt, margin);
         None
     }
 
@@ -240,6 +247,11 @@ pub trait LossRecovery: Send + fmt::Debug {
     /// Estimate of the bytes in the network.
     fn pipe(&self, send: &SendState) -> u32 {
         send.pipe()
+    }
+
+    /// Takes the round-trip time of the handshake.
+    fn on_handshake(&mut self, now: Instant, rtt: Duration) {
+        let _ = (now, rtt);
     }
 
     /// Notes that the segment at `start`, which was retransmitted, was only late.

@@ -350,6 +350,10 @@ impl LossRecovery for RackTlp {
         send.window.cwnd.saturating_sub(pipe).max(least)
     }
 
+    fn on_handshake(&mut self, now: Instant, rtt: Duration) {
+        self.arrivals.min_rtt.add(now, rtt);
+    }
+
     fn on_overtaken(&mut self, start: Seq) {
         self.arrivals.add_overtaken(start);
     }
@@ -373,8 +377,13 @@ impl LossRecovery for RackTlp {
         send.log().first_lost(send.mss())
     }
 
-    fn probe_timeout(&self, send: &SendState, srtt: Option<Duration>) -> Option<Duration> {
-        self.tail_probe.may_probe(send).then(|| TailLossProbe::probe_timeout(send, srtt))
+    fn probe_timeout(
+        &self,
+        send: &SendState,
+        srtt: Option<Duration>,
+        margin: Duration,
+    ) -> Option<Duration> {
+        self.tail_probe.may_probe(send).then(|| TailLossProbe::probe_timeout(send, srtt, margin))
     }
 
     fn on_probe(&mut self, end: Seq, is_retransmission: bool) {

@@ -33,11 +33,11 @@ impl TailLossProbe {
             && send.nxt() == send.max()
     }
 
-    /// Probe timeout (PTO, §7.2).
-    pub fn probe_timeout(send: &SendState, srtt: Option<Duration>) -> Duration {
+    /// Probe timeout (PTO, §7.2), `margin` longer if more than one segment is outstanding.
+    pub fn probe_timeout(send: &SendState, srtt: Option<Duration>, margin: Duration) -> Duration {
         let Some(srtt) = srtt else { return INITIAL_PTO };
         let alone = send.outstanding() <= send.mss();
-        srtt.times(2) + if alone { MAX_ACK_DELAY } else { Duration::ZERO }
+        srtt.times(2) + if alone { MAX_ACK_DELAY } else { margin }
     }
 
     /// Records the transmission of a probe.

@@ -3,7 +3,7 @@
 use crate::common::test_connection::*;
 use driftway_base::{Duration, Instant};
 use driftway_tcp::congestion::{AckedData, CongestionWindow, ControlOptions, new, slow_start};
-use driftway_tcp::{Config, ControlKind, RecoveryKind};
+use driftway_tcp::{Clock, Config, ControlKind, RecoveryKind};
 use driftway_wire::TcpFlags;
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -30,6 +30,25 @@ fn slow_start_counts_all_acknowledged_bytes() {
         new(growth, &ControlOptions::default()).on_ack(Instant::ZERO, &mut window, &acked);
         assert!((10_001..10_300).contains(&window.cwnd), "{growth:?} {window:?}");
     }
+}
+
+#[test]
+fn timeouts_come_at_the_ends_of_the_wheels_buckets() {
+    // Ticks of 4 ms. Without a sample 1 s, which is 250 ticks, in buckets of 32 ms; from 504 ticks on of 256 ms.
+    let wheel = Clock { timer_tick: MS(4), wheel: true, ..Clock::default() };
+    let mut conn = TestConnection::established(&Config { clock: wheel, ..plain() });
+    conn.writes(1000);
+    conn.sends(["1..1001"]);
+    // Established at 100 ms: 100 + 1000 lies in the bucket that ends at 1120; 1120 + 2000 in that to 3136.
+    for ms in [1120, 3136, 7168, 15_360] {
+        conn.quiet_until(ms - 1);
+        conn.at(ms);
+        conn.sends(["1..1001"]);
+    }
+    // The timeout is a whole number of ticks before it is backed off: 300 ms are 43 of 7 ms.
+    let clock = Clock { timer_tick: MS(7), ..wheel };
+    let config = Config { clock, linux_rto: true, min_rto: MS(200), ..plain() };
+    assert_eq!(TestConnection::established(&config).rto(), MS(301));
 }
 
 #[test]

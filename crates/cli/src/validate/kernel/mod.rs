@@ -58,7 +58,7 @@ pub fn validate_with_kernel(args: &ValidateArgs) -> Result<(), Failure> {
         let option = format!("--kernel: preset {} is held to {}", of.preset, of.congestion_control);
         machine::check_congestion_control(of.congestion_control, &option)?;
     }
-    let cases = plan_cases(study, &presets, &args.case, args.quick)?;
+    let cases = plan_cases(study, &presets, &args.case, machine::timer_tick()?, args.quick)?;
     let causes = Causes::load(study.parent().unwrap_or(Path::new("")))?;
     let extent = Extent::of(args.quick);
     let mut runs = simulate(&cases, args.fresh)?;

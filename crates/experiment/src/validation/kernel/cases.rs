@@ -72,9 +72,12 @@ struct Origin<'a> {
     kernel: &'a Kernel,
     /// The beginning of the names of its paths.
     prefix: &'a str,
+    /// A tick of the kernel's timers.
+    tick: Duration,
 }
 
-/// Plans all paths called `names`, all if empty: those of the study in `file`, and then those of papers.
+/// Plans all paths called `names`, all if empty: those of the study in `file`, and then those of papers. Timers of
+/// the simulated TCP have the `tick` of the kernel's.
 ///
 /// # Errors
 ///
@@ -83,6 +86,7 @@ pub fn plan_cases(
     file: &FilePath,
     presets: &[KernelPreset],
     names: &[String],
+    tick: Duration,
     quick: bool,
 ) -> Result<Vec<KernelCase>, Error> {
     if !file.is_file() {
@@ -98,7 +102,7 @@ pub fn plan_cases(
         return Err(Error::refused_with(message, "it names the figures that are run"));
     };
     let mut cases = Vec::new();
-    Origin { plan: &own, kernel, prefix: "" }.add_cases(presets, quick, &mut cases)?;
+    Origin { plan: &own, kernel, prefix: "", tick }.add_cases(presets, quick, &mut cases)?;
     for name in paper_names() {
         let source = Source::find(&name)?;
         if source.parse_study()?.read::<Study>()?.kernel.is_none() {
@@ -107,7 +111,8 @@ pub fn plan_cases(
         let paper = plan(source)?;
         let Some(kernel) = &paper.study.kernel else { continue };
         let prefix = format!("{name}/");
-        Origin { plan: &paper, kernel, prefix: &prefix }.add_cases(presets, quick, &mut cases)?;
+        let origin = Origin { plan: &paper, kernel, prefix: &prefix, tick };
+        origin.add_cases(presets, quick, &mut cases)?;
     }
     for name in names {
         if !cases.iter().any(|case| case.is_named(name)) {
@@ -189,6 +194,7 @@ impl Origin<'_> {
         let mut set = job.set.clone();
         for (number, of) in flows.iter().enumerate() {
             set.push((format!("flow.{number}.tcp.preset"), of.preset.to_owned()));
+            set.push((format!("flow.{number}.tcp.tick.timer"), Time(self.tick).to_string()));
         }
         let Time(duration) = job.scenario.duration;
         if duration > extent.duration {
@@ -296,8 +302,10 @@ pub(super) mod test {
         KernelPreset { preset: "linux", congestion_control: "reno" },
     ];
 
+    const TICK: Duration = Duration::from_millis(10);
+
     fn plan_all(presets: &[KernelPreset], quick: bool) -> Vec<KernelCase> {
-        plan_cases(&own(), presets, &[], quick).unwrap()
+        plan_cases(&own(), presets, &[], TICK, quick).unwrap()
     }
 
     #[test]
@@ -317,7 +325,9 @@ pub(super) mod test {
             let scenario = &case.job.scenario;
             assert_eq!(scenario.flows.len(), case.flows.len());
             for (flow, of) in scenario.flows.iter().zip(&case.flows) {
-                assert_eq!(flow.tcp.as_ref().unwrap().preset.as_deref(), Some(of.preset));
+                let tcp = flow.tcp.as_ref().unwrap();
+                assert_eq!(tcp.preset.as_deref(), Some(of.preset));
+                assert_eq!((tcp.tick.timer, tcp.tick.wheel), (Time(TICK), true));
                 assert_eq!(flow.aid, Aid::default(), "{}", case.path);
             }
         }
@@ -364,12 +374,12 @@ pub(super) mod test {
     #[test]
     fn unknown_paths_get_a_suggestion() {
         let names = ["lossi".to_owned()];
-        let error = plan_cases(&own(), &TWO, &names, false).unwrap_err();
+        let error = plan_cases(&own(), &TWO, &names, TICK, false).unwrap_err();
         assert!(error.is_input());
         let message = error.to_string();
         assert!(message.contains("did you mean `lossy`?"), "{message}");
         assert!(message.contains("liu-singh-2001/8"), "{message}");
-        let nowhere = plan_cases(FilePath::new("/nowhere"), &TWO, &[], false).unwrap_err();
+        let nowhere = plan_cases(FilePath::new("/nowhere"), &TWO, &[], TICK, false).unwrap_err();
         assert!(nowhere.to_string().contains("--study"), "{nowhere}");
     }
 

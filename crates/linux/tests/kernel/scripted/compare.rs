@@ -8,9 +8,8 @@ use super::record::{Kind, Line, Record};
 /// difference (ms): two ticks of a kernel with 250 Hz, to which its timers are rounded up, and two for
 /// processing and for the round trips that it measures beyond the script's.
 const TOLERANCE: f64 = 10.0;
-/// And the part of that time by which a timer of the kernel may be late: its timer wheel has
-/// 64 slots in each level, and each slot of a level is eight times as wide as those of the level
-/// below (kernel/time/timer.c).
+/// And the part of that time by which a timer of the timer wheel may be late, in both arms, whose wheels do not turn
+/// together: it has 64 buckets in each level, and a bucket is eight times as long as those of the level below.
 const WHEEL: f64 = 1.0 / 8.0;
 
 /// Difference of the times of one segment that leaves before a step in one arm and after it in the other, that is no
@@ -148,8 +147,7 @@ fn without_echo(text: &str) -> &str {
 }
 
 fn same_gap((ours, theirs): (f64, f64), lateness: f64) -> bool {
-    let late = theirs - ours;
-    late >= -TOLERANCE - lateness && late <= TOLERANCE + lateness + ours.max(0.0) * WHEEL
+    (theirs - ours).abs() <= TOLERANCE + lateness + ours.min(theirs).max(0.0) * WHEEL
 }
 
 /// A common step is worth many common lines, because what follows it is to be compared with what

@@ -85,11 +85,6 @@ const KNOWN: &[(&str, &[Seen])] = &[
         &[("f_rto_loss_after_all", Segments, 902)],
     ),
     (
-        "A loss recovery within the response to a mark ends in Linux when the window that was \
-         marked is acknowledged, in driftway when all that was sent before the loss was found is.",
-        &[("ece_then_loss", Segments, 310), ("ece_then_loss", Window, 310)],
-    ),
-    (
         "Beyond an edge that moved left, Linux's tail loss probe is the last segment that it \
          has sent, driftway's what is within the window.",
         &[("shrinks", Segments, 244)],
@@ -144,31 +139,6 @@ const KNOWN: &[(&str, &[Seen])] = &[
             ("repeated_fin_in_close_wait", Segments, 450),
             ("repeated_fin_in_last_ack", Segments, 300),
             ("repeated_fin_in_closing", Segments, 250),
-        ],
-    ),
-    (
-        "RACK's reordering timer lasts at least two ticks in Linux (8 ms at 250 Hz), so that \
-         the next acknowledgment often comes first.",
-        &[
-            ("random_losses_short_round_trip", Segments, 318),
-            ("random_losses_short_round_trip", Window, 320),
-            ("random_losses_delayed_acks", Segments, 359),
-            ("random_losses_delayed_acks", Window, 656),
-            ("marks_and_losses", Segments, 843),
-        ],
-    ),
-    (
-        "For a recovery that RACK's timer starts, Linux's proportional rate reduction counts \
-         one segment as delivered.",
-        &[("random_losses", Segments, 1837), ("random_losses", Window, 1837)],
-    ),
-    (
-        "Linux's minimum round trip, of which RACK waits for a quarter, includes the \
-         handshake's.",
-        &[
-            ("random_losses_long_round_trip", Segments, 4006),
-            ("random_losses_long_round_trip", Time, 3906),
-            ("random_losses_long_round_trip", Window, 4006),
         ],
     ),
 ];
