@@ -4,10 +4,12 @@ CARGO ?= cargo
 TOOLS := target/tools
 RELEASE := target/release/driftway
 
-# What `make test` consists of.
-PHASES := lint unit-build unit my-aid no-std release-build size determinism demo verdicts fuzz-short
+# What `make test` consists of. Tests with the kernel wait more than they compute, so that all other builds take place
+# beside the tests (`unit-and-builds`).
+BUILDS := my-aid no-std release-build
+PHASES := lint unit-build unit-and-builds size determinism demo verdicts fuzz-short
 
-.PHONY: help papers test test-all test-times python $(PHASES) fault-injection kernel papers-in-full fuzz-long fuzz audit bench bench-python bench-programs bench-radio field field-soak validate wheel reference diagrams man picture need need-python
+.PHONY: help papers test test-all test-times python $(PHASES) unit $(BUILDS) fault-injection kernel papers-in-full fuzz-long fuzz audit bench bench-python bench-programs bench-radio field field-soak validate wheel reference diagrams man picture need need-python
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
@@ -71,7 +73,7 @@ papers-in-full: release-build
 
 # Each phase in a clone of what is committed, with nothing built.
 test-times: need
-	@scripts/test-times $(PHASES)
+	@scripts/test-times lint unit-build unit $(BUILDS) size determinism demo verdicts fuzz-short
 
 lint: need
 	$(CARGO) fmt --all --check
@@ -90,6 +92,8 @@ unit-build: need
 	$(UNIT) --no-run
 unit: unit-build
 	$(UNIT)
+unit-and-builds: unit-build
+	@scripts/beside '$(MAKE) unit' '$(MAKE) $(BUILDS)'
 
 # Parts of it, for those who want no more.
 fault-injection: need
