@@ -83,13 +83,18 @@ class EventList {
   }
 }
 
+/** The number of hops of a way. */
+function hops(nodes) {
+  const count = Math.max(0, nodes.length - 1);
+  return `${count} hop${count === 1 ? "" : "s"}`;
+}
+
 /** The way of a packet as a list: each event with the time since the one before. */
 function packetWay(run, header, page) {
   const rows = [...run.rowsOfPacket(header)];
   const of = run.rows.headers[header];
   const parts = [];
   const first = rows[0];
-  const copies = rows.filter((row) => run.event(row) === "received").length;
   const retries = rows.filter((row) => run.layer(row) === "air" && run.event(row) === "retransmitted").length;
   const end = rows.findLast((row) => run.event(row) === "delivered" && run.layer(row) === "routing");
   const drop = rows.findLast((row) => run.event(row) === "dropped");
@@ -97,15 +102,21 @@ function packetWay(run, header, page) {
   const open = "neither delivered nor dropped in what is shown";
   let outcome = open;
   if (end !== undefined) outcome = `delivered at ${time(end)} s, after ${seconds(run.rows.time[end] - run.rows.time[first])} s`;
-  if (drop !== undefined) outcome += `${end === undefined ? "" : ", and a copy"} dropped at ${run.nodeName(run.rows.node[drop])} at ${time(drop)} s: ${run.reason(drop)}`;
+  if (drop !== undefined) outcome += `${end === undefined ? "" : ", and a copy"} dropped at ${run.nodeName(run.rows.node[drop])} at ${time(drop)} s: ${dropReason(run, drop)}`;
   if (drop !== undefined && end === undefined) outcome = outcome.replace(open, "");
   const name = `${kindName(of.kind)} ${of.packet ?? ""}`.trim();
   const ends = of.source === NONE ? "" : ` from ${run.nodeName(of.source)} to ${of.destination === NONE ? "all" : run.nodeName(of.destination)}`;
   const names = (nodes, between) => nodes.map((node) => run.nodeName(node)).join(between);
+  const ways = run.isBroadcast(header) ? [] : run.ways(header);
   const where = run.isBroadcast(header)
     ? `Received by ${names(run.hearers(header), ", ") || "nobody"}`
-    : `Way: ${names(run.way(header), " → ")}. ${copies} hop receptions`;
+    : `${ways.length > 1 ? `${ways.length} copies` : `Way: ${names(ways[0]?.nodes ?? [], " → ")}, ${hops(ways[0]?.nodes ?? [])}`}`;
   parts.push(element("p", { textContent: `${name}${ends}: ${outcome.trim()}. ${where}. ${retries} frames sent again, not counting RTS.` }));
+  if (ways.length > 1) {
+    const fate = (end) => (end === null ? open : `${run.event(end) === "delivered" ? "delivered" : `dropped (${dropReason(run, end)})`} at ${time(end)} s`);
+    const lines = ways.map(({ nodes, end }) => element("li", { textContent: `${names(nodes, " → ")}: ${fate(end)}, ${hops(nodes)}` }));
+    parts.push(element("ol", { className: "ways" }, ...lines));
+  }
   const list = element("ol", { className: "rows" });
   let last = first;
   for (const row of rows.slice(0, 400)) {

@@ -29,6 +29,13 @@ function subject(run, row) {
   return parts.join(" ");
 }
 
+/** Why a packet was dropped in a row; of a failed link with the neighbour. */
+function dropReason(run, row) {
+  const other = run.rows.neighbour[row];
+  const isLink = run.layer(row) === "routing" && other !== NONE;
+  return `${run.reason(row)}${isLink ? ` to ${run.nodeName(other)}` : ""}`;
+}
+
 /** What a row says, without its time. */
 function sentence(run, row) {
   const { rows } = run;
@@ -52,7 +59,7 @@ function sentence(run, row) {
     case "link delivered": return `${/^\d+$/.test(other) ? "node " : ""}${other}: ${packet} arrives over wire ${rows.wire[row]} from ${node}`;
     case "link dropped": return `${node}: ${packet} dropped on wire ${rows.wire[row]} to ${other}: ${reason}`;
     case "queue dropped": return `${node}: ${packet} for ${other} dropped by the queue: ${reason}`;
-    case "routing dropped": return `${node}: ${packet} dropped: ${reason}`;
+    case "routing dropped": return `${node}: ${packet} dropped: ${dropReason(run, row)}`;
     case "routing received": return `${node}: ${packet} received from ${other}`;
     case "routing delivered": return `${node}: ${packet} delivered after ${rows.hops[row]} hop${rows.hops[row] === 1 ? "" : "s"}`;
     case "routing route-found": return `${node}: route to ${name(own?.destination ?? NONE)} found`;

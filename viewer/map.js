@@ -259,7 +259,7 @@ class MapView {
     c.strokeStyle = colours.chosen;
     c.lineWidth = 3;
     c.setLineDash([2, 5]);
-    this.line(c, this.run.way(packet), at);
+    for (const { nodes } of this.run.ways(packet)) this.line(c, nodes, at);
   }
 
   drawFrame(c, colours, frame, time, at) {

@@ -342,16 +342,47 @@ class Run {
     return null;
   }
 
-  /** The nodes that a packet has visited, and where it is copied or turned back, in order. */
-  way(header) {
-    const nodes = [];
-    const visit = (node) => node !== NONE && nodes.at(-1) !== node && nodes.push(node);
+  /**
+   * The ways of a packet and of its copies, in the order of their ends: the nodes of each, and the row in which it is
+   * delivered or dropped, `null` if it is neither. A copy arises where a node sends a packet to a second neighbour
+   * although the first has received it.
+   */
+  ways(header) {
+    // The visits of nodes; each knows from which visit the packet came.
+    const visits = [];
+    const latest = new Map();
+    const visit = (node, from) => {
+      latest.set(node, visits.length);
+      visits.push({ node, from, hasLeft: false, end: null });
+      if (from !== null) visits[from].hasLeft = true;
+    };
     for (const row of this.rowsOfPacket(header)) {
-      const [layer, event] = [this.layer(row), this.event(row)];
-      if (layer === "link" && event === "delivered") visit(this.rows.neighbour[row]);
-      else if (layer !== "air" || nodes.length === 0) visit(this.rows.node[row]);
+      const [node, other] = [this.rows.node[row], this.rows.neighbour[row]];
+      const place = `${this.layer(row)} ${this.event(row)}`;
+      const isOnWire = place === "link delivered";
+      if (isOnWire || place === "routing received") {
+        const [from, to] = isOnWire ? [node, other] : [other, node];
+        if (!latest.has(from)) visit(from, null);
+        visit(to, latest.get(from));
+        continue;
+      }
+      if (!latest.has(node) && (visits.length === 0 || this.layer(row) !== "air")) visit(node, null);
+      const at = visits[latest.get(node)];
+      if (at && (place === "routing delivered" || this.event(row) === "dropped")) at.end = row;
     }
-    return nodes;
+    const ends = visits.filter((at) => !at.hasLeft || at.end !== null);
+    return ends.map((last) => {
+      const nodes = [];
+      for (let at = last; at; at = at.from === null ? null : visits[at.from]) nodes.push(at.node);
+      return { nodes: nodes.reverse(), end: last.end };
+    }).sort((one, other) => (one.end ?? Infinity) - (other.end ?? Infinity));
+  }
+
+  /** The nodes of the way on which a packet was delivered first, or of the way of its first copy. */
+  way(header) {
+    const ways = this.ways(header);
+    const delivered = ways.find(({ end }) => end !== null && this.event(end) === "delivered");
+    return (delivered ?? ways[0])?.nodes ?? [];
   }
 
   /** The route of a flow at an instant: the last source route, else the way of the last delivered packet; empty while its source has none. */

@@ -8,6 +8,7 @@ const STEPS = {
   "event of the flow": (run, row, page) => run.flow(row) === page.flow,
   "event at the node": (run, row, page) => run.layer(row) !== "mobility" && run.rows.node[row] === page.nodeOf(run),
   drop: (run, row) => run.event(row) === "dropped",
+  "drop of data": (run, row) => run.event(row) === "dropped" && ["tcp-data", "udp"].includes(run.kind(row)),
   "link failure": (run, row) => /link-failure$/.test(run.event(row)),
   "route lost or found": (run, row) => /^route-/.test(run.event(row)),
   timeout: (run, row, page) => run.event(row) === "timeout" && run.flow(row) === page.flow,
@@ -38,6 +39,7 @@ class Page {
     this.plots = new Plots(this, byId("plots"));
     this.buildControls();
     this.readAddress();
+    this.nodeTable = new NodeTable(this, byId("nodes"));
     this.plots.build();
     this.redraw();
   }
@@ -45,8 +47,8 @@ class Page {
   readColours() {
     const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
     this.colours = isDark
-      ? { isDark, back: "#161616", text: "#ececec", muted: "#a5a5a5", faint: "#3a3a3a", bad: "#ff8f70", node: "#3b3b3b", end: "#56b4e9", sending: "#e69f00", queue: "#e29cc4", chosen: "#f0e442", route: "rgba(86,180,233,.3)", range: "rgba(255,255,255,.05)", data: "#56b4e9", warm: "#e69f00", green: "#2fc79d", pink: "#e29cc4", fault: "rgba(213,94,0,.35)", noRoute: "rgba(160,160,160,.25)" }
-      : { isDark, back: "#ffffff", text: "#1c1c1c", muted: "#666666", faint: "#d5d5d5", bad: "#c0392b", node: "#ffffff", end: "#0072b2", sending: "#e69f00", queue: "#a0487d", chosen: "#8a4a00", route: "rgba(0,114,178,.2)", range: "rgba(0,0,0,.04)", data: "#0072b2", warm: "#b35900", green: "#00795a", pink: "#a0487d", fault: "rgba(213,94,0,.3)", noRoute: "rgba(120,120,120,.22)" };
+      ? { isDark, back: "#161616", text: "#ececec", muted: "#a5a5a5", faint: "#3a3a3a", bad: "#ff8f70", node: "#3b3b3b", end: "#56b4e9", sending: "#e69f00", queue: "#e29cc4", chosen: "#f0e442", route: "rgba(86,180,233,.3)", range: "rgba(255,255,255,.05)", data: "#56b4e9", warm: "#e69f00", green: "#2fc79d", pink: "#e29cc4", fault: "rgba(213,94,0,.35)", noRoute: "rgba(160,160,160,.25)", states: ["rgba(86,180,233,.4)", "rgba(230,159,0,.45)", "rgba(47,199,157,.4)", "rgba(226,156,196,.45)", "rgba(240,228,66,.35)", "rgba(255,138,60,.45)"] }
+      : { isDark, back: "#ffffff", text: "#1c1c1c", muted: "#666666", faint: "#d5d5d5", bad: "#c0392b", node: "#ffffff", end: "#0072b2", sending: "#e69f00", queue: "#a0487d", chosen: "#8a4a00", route: "rgba(0,114,178,.2)", range: "rgba(0,0,0,.04)", data: "#0072b2", warm: "#b35900", green: "#00795a", pink: "#a0487d", fault: "rgba(213,94,0,.3)", noRoute: "rgba(120,120,120,.22)", states: ["rgba(86,180,233,.45)", "rgba(230,159,0,.45)", "rgba(0,158,115,.4)", "rgba(204,121,167,.45)", "rgba(240,228,66,.6)", "rgba(213,94,0,.4)"] };
   }
 
   buildMaps() {

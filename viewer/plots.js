@@ -29,6 +29,13 @@ function largestValues(steps, times) {
   return values;
 }
 
+/** The largest value that holds in each step of `times`, so that no peak is lost between two of them. */
+function peaks(steps, times) {
+  const held = stepValues(steps, times);
+  const largest = largestValues(steps, times);
+  return held.map((value, index) => (largest[index] === null ? value : Math.max(largest[index], held[Math.max(0, index - 1)] ?? 0)));
+}
+
 /** The rate of a count over a window that ends at each time (kbit/s). */
 function rates(steps, times, fromNs) {
   const step = times.length > 1 ? times[1] - times[0] : 1;
@@ -39,6 +46,11 @@ function rates(steps, times, fromNs) {
     const duration = Math.min(width, time - fromNs / 1e9);
     return duration <= 0 ? 0 : (((now[index] ?? 0) - (then[index] ?? 0)) * 8) / duration / 1000;
   });
+}
+
+/** The states that an aid had, in the order in which they came first. */
+function aidStates(aid) {
+  return [...new Set(aid.values)];
 }
 
 class Plots {
@@ -76,6 +88,7 @@ class Plots {
     this.charts.forEach((chart) => chart.destroy());
     this.element.replaceChildren();
     this.range ??= this.whole;
+    this.built = 0;
     this.charts = this.definitions().map((definition) => this.chart(definition));
     this.resize();
     this.update();
@@ -115,9 +128,22 @@ class Plots {
       series: series("delivered", colours.data, (run, times) => rates(tcp(run).delivered, times, run.fromNs)),
     }, {
       title: `Queue at ${runs[0].nodeName(node)} (packets)`,
-      series: series("queue", colours.pink, (run, times) => stepValues(run.queueTotals[node] ?? new Steps(), times)),
+      series: series("queue", colours.pink, (run, times) => peaks(run.queueTotals[node] ?? new Steps(), times)),
     });
     return definitions;
+  }
+
+  /** The colours of the aid's states, for the caption of the first plot. */
+  aidLegend() {
+    const { runs, flow, colours } = this.page;
+    const aid = runs.length === 1 && runs[0].tcp[flow]?.aid;
+    if (!aid || aid.times.length === 0) return [];
+    const swatch = (colour) => {
+      const made = element("span", { className: "swatch" });
+      made.style.background = colour;
+      return made;
+    };
+    return [" · aid:", ...aidStates(aid).flatMap((name, at) => [" ", swatch(colours.states[at % colours.states.length]), ` ${name}`])];
   }
 
   chart({ title, series }) {
@@ -126,6 +152,7 @@ class Plots {
     holder.setAttribute("aria-label", `${title} over time. The table of the flow has the values at the chosen instant.`);
     const caption = document.createElement("figcaption");
     caption.textContent = title;
+    caption.append(...(this.built++ === 0 ? this.aidLegend() : []));
     holder.append(caption);
     this.element.append(holder);
     const axis = { stroke: colours.text, grid: { stroke: colours.faint, width: 1 }, ticks: { stroke: colours.faint }, font: "11px system-ui" };
@@ -188,6 +215,7 @@ class Plots {
       });
     }
     this.drawTime();
+    this.page.nodeTable?.draw();
   }
 
   /** Moves the mark of the instant, an element of its own: nothing is drawn anew. */
@@ -267,22 +295,27 @@ class Plots {
       };
       mark(tcp.timeouts, page.colours.bad, "T");
       mark(tcp.fast, page.colours.warm, "R");
-      if (u !== this.charts[0] || page.runs.length > 1) return;
-      let last = -Infinity;
-      tcp.aid.times.forEach((time, at) => {
-        const x = u.valToPos(time / 1e9, "x", true);
-        if (x < left - 1 || x > left + width) return;
-        c.strokeStyle = c.fillStyle = page.colours.muted;
-        c.beginPath();
-        c.moveTo(x, top);
-        c.lineTo(x, top + 14 * scale);
-        c.stroke();
-        if (x - last > 70 * scale) {
-          c.fillText(tcp.aid.values[at], x + 3 * scale, top + 11 * scale);
-          last = x;
-        }
-      });
+      if (u === this.charts[0] && page.runs.length === 1) this.drawAidStates(u, run, tcp.aid);
     });
     c.restore();
+  }
+
+  /** A strip with the states of the aid: each has a colour, which the caption names, and its name where that fits. */
+  drawAidStates(u, run, aid) {
+    const { left, top, width } = u.bbox;
+    const c = u.ctx;
+    const scale = window.devicePixelRatio || 1;
+    const states = aidStates(aid);
+    aid.times.forEach((time, at) => {
+      const [start, end] = [time, aid.times[at + 1] ?? run.toNs].map((of) => u.valToPos(of / 1e9, "x", true));
+      const [x0, x1] = [Math.max(left, start), Math.min(left + width, end)];
+      if (x1 <= x0) return;
+      const name = aid.values[at];
+      c.fillStyle = this.page.colours.states[states.indexOf(name) % this.page.colours.states.length];
+      c.fillRect(x0, top, Math.max(1, x1 - x0), 13 * scale);
+      c.fillStyle = this.page.colours.text;
+      const text = [name, name[0]].find((of) => c.measureText(of).width + 4 * scale < x1 - x0);
+      if (text) c.fillText(text, x0 + 2 * scale, top + 10 * scale);
+    });
   }
 }

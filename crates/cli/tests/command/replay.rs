@@ -407,6 +407,9 @@ fn the_page_shows_the_log_of_an_ad_hoc_network() {
 
     assert_draws_no_way_of_a_broadcast(&mut browser);
     assert_finds_the_first_answer(&mut browser, &entries);
+    assert_tells_copies_apart(&mut browser);
+    assert_counts_what_nodes_did(&mut browser, &entries);
+    assert_plots_the_longest_queue(&mut browser, &entries);
     // Where the source has no route, none is drawn.
     let empty = browser.evaluate(
         "(() => { const [run] = driftwayReplay.runs; const found = run.timesWithoutRoute(0); \
@@ -453,6 +456,65 @@ fn assert_finds_the_first_answer(browser: &mut Chromium, entries: &[Entry]) {
          } return null; })()",
     );
     assert_eq!(found, json!(answer.unwrap().time_s.as_nanos()));
+}
+
+/// Two copies of a packet, which arise because an acknowledgment of the link layer was lost, have a way each.
+fn assert_tells_copies_apart(browser: &mut Chromium) {
+    let ways = browser.evaluate(
+        "(() => { const classes = ['routing received', 'routing delivered', 'routing dropped', 'queue enqueued'] \
+           .map((text) => ({ layer: text.split(' ')[0], event: text.split(' ')[1] })); \
+         const run = Object.create(Object.getPrototypeOf(driftwayReplay.runs[0])); \
+         const [node, neighbour, kinds] = [[0, 1, 1, 1, 2, 3, 3], [1, 0, 2, 2, 1, 1, -1], [3, 0, 3, 2, 0, 0, 1]]; \
+         Object.assign(run, { classes, rows: { class: kinds, node, neighbour, headers: [{}] }, \
+           packetRows: { starts: [0, 7], all: Int32Array.from([0, 1, 2, 3, 4, 5, 6]) } }); \
+         return [run.ways(0), run.way(0)]; })()",
+    );
+    // Node 1 gets no acknowledgment from 2, which has the packet, drops its copy for 2 and sends one to 3.
+    let expected = json!([
+        [
+            { "nodes": [0, 1], "end": 3 },
+            { "nodes": [0, 1, 3], "end": 6 },
+            { "nodes": [0, 1, 2], "end": null },
+        ],
+        [0, 1, 3],
+    ]);
+    assert_eq!(ways, expected);
+}
+
+/// The table of nodes counts the frames and the drops of what the plots show.
+fn assert_counts_what_nodes_did(browser: &mut Chromium, entries: &[Entry]) {
+    let (from, to) = (2.0, 5.0);
+    let shown = browser.evaluate(&format!(
+        "(() => {{ const {{ page }} = driftwayReplay; document.getElementById('nodes').open = true; \
+         page.plots.range = [{from}, {to}]; page.nodeTable.draw(); \
+         const lines = [...document.querySelectorAll('#nodes tr')].slice(1); \
+         const cells = lines.map((line) => [...line.children].map((cell) => Number(cell.textContent))); \
+         page.plots.range = page.plots.whole; document.getElementById('nodes').open = false; \
+         return cells.sort((a, b) => a[0] - b[0]).map((of) => [of[0], of[1], of[6]]); }})()",
+    ));
+    let within = |entry: &&Entry| (from..=to).contains(&entry.time_s.as_secs_f64());
+    let count = |node: u32, layer: Option<Layer>, events: &[Event]| {
+        let rows = entries.iter().filter(within).filter(|entry| entry.node == node);
+        rows.filter(|entry| {
+            layer.is_none_or(|of| of == entry.layer) && events.contains(&entry.event)
+        })
+        .count()
+    };
+    let of = |node| {
+        let frames = count(node, Some(Layer::Air), &[Event::Sent, Event::Retransmitted]);
+        json!([node, frames, count(node, None, &[Event::Dropped])])
+    };
+    assert_eq!(shown, json!((0..4).map(of).collect::<Vec<_>>()));
+}
+
+/// The plot of a queue has its longest length, however short that was.
+fn assert_plots_the_longest_queue(browser: &mut Chromium, entries: &[Entry]) {
+    let longest = entries.iter().filter(|entry| entry.node == 0).filter_map(|of| of.queue_length);
+    let shown = browser.evaluate(
+        "(() => { const { plots } = driftwayReplay.page; const times = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]; \
+         return Math.max(...plots.charts.at(-1).replaySeries[0].values(times)); })()",
+    );
+    assert_eq!(shown, json!(longest.max()));
 }
 
 /// A route request reaches many nodes in no order; nothing chosen leaves no way.

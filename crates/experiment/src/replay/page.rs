@@ -32,6 +32,7 @@ const SCRIPTS: &[&str] = &[
     viewer!("wait.js"),
     viewer!("search.js"),
     viewer!("compare.js"),
+    viewer!("nodes.js"),
     viewer!("page.js"),
 ];
 

@@ -52,7 +52,8 @@ pub struct Entry {
     pub bytes: Option<u32>,
     /// The offset in the stream of the flow, from 0 (bytes).
     pub offset_bytes: Option<u64>,
-    /// The number of hops that a delivered packet has taken.
+    /// The number of hops that a delivered packet has taken, by its time to live: AODV also counts each attempt on a
+    /// link that failed, after which the packet got another route.
     pub hops: Option<u32>,
     /// The number of packets in the interface queue after the event.
     pub queue_length: Option<u32>,
