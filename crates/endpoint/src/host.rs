@@ -185,6 +185,17 @@ impl<T: Copy> Host<T> {
     }
 
     /// Protocol and port unreachable abort a connection attempt (RFC 9293 §3.9.2.2).
+    /// Handles that this host's interface has dropped one of its packets, because it has no carrier.
+    pub fn on_local_drop(&mut self, now: Instant, packet: &Packet) {
+        let Body::Tcp(segment) = &packet.body else { return };
+        let remote = Endpoint::new(packet.ip.destination, segment.destination_port);
+        if let Some((_, socket)) = self.socket_at_port(segment.source_port)
+            && socket.tcp().remote() == remote
+        {
+            socket.tcp_mut().on_local_drop(now);
+        }
+    }
+
     fn on_hard_error(&mut self, now: Instant, quoted: &QuotedPacket) -> ReceiveOutcome<T> {
         let Some((tag, socket)) = self.quoted_socket(quoted) else {
             return ReceiveOutcome::Nothing;

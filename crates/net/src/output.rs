@@ -50,6 +50,13 @@ pub enum Output {
         /// The destination.
         to: Ipv4Addr,
     },
+    /// The node's own link, whose failure the link layer sees, has dropped a packet of the host.
+    LocalDrop {
+        /// The node.
+        node: NodeId,
+        /// The packet.
+        packet: Packet,
+    },
     /// Route probes of the node are due: see
     /// [`Network::next_due_probe`](crate::Network::next_due_probe).
     RouteProbesDue {

@@ -52,6 +52,7 @@ max_retries = 12
 max_syn_retries = 3
 syn_linear_timeouts = 0
 source_quench = true
+local_drops = false
 challenge_old_acks = true
 clear_srtt_after = 4
 "#;
@@ -76,6 +77,7 @@ max_retries = 15
 max_syn_retries = 6
 syn_linear_timeouts = 0
 source_quench = false
+local_drops = false
 challenge_old_acks = true
 "#;
 
@@ -103,6 +105,7 @@ max_retries = 1000000
 max_syn_retries = 1000000
 syn_linear_timeouts = 0
 source_quench = false
+local_drops = false
 challenge_old_acks = false
 clear_srtt_after = 4
 "#;
@@ -165,6 +168,7 @@ max_retries = 15
 max_syn_retries = 6
 syn_linear_timeouts = 4
 source_quench = false
+local_drops = true
 challenge_old_acks = true
 "#;
 

@@ -147,6 +147,9 @@ macro_rules! options {
             /// An ICMP source quench reduces the window to one segment, as in 4.4BSD; RFC 6633
             /// forbids that.
             source_quench: flag(false),
+            /// A segment that the host's own interface drops because it has no carrier counts as a mark of
+            /// congestion, whose reduction is final, as in Linux (tcp_enter_cwr).
+            local_drops: flag(false),
             /// An acknowledgment that is older than any window is answered with a challenge ACK
             /// (RFC 5961 §5.2).
             challenge_old_acks: flag(true),

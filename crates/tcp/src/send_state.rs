@@ -443,6 +443,11 @@ impl SendState {
     pub(crate) fn forget_prior_window(&mut self) {
         self.prior_window = None;
     }
+    /// Makes the last reduction final, as Linux does with that for a mark: if a loss or a timeout within it turns out
+    /// spurious, its state is undone, and the window stays.
+    pub(crate) fn make_reduction_final(&mut self) {
+        self.prior_window = Some(CongestionWindow { cwnd: 0, ssthresh: 0 });
+    }
     /// Sets the window that an undo restores, if `before` has one.
     pub(crate) fn keep_prior_window(&mut self, before: Option<CongestionWindow>) {
         self.prior_window = before.or(self.prior_window);
@@ -508,6 +513,7 @@ impl SendState {
             Some(prr) => {
                 *prr = Prr::begin(before, self.ssthresh_from_cwnd);
                 self.reducing_until = Some(self.max);
+                self.make_reduction_final();
             }
             None => self.window.cwnd = before.min(self.window.ssthresh),
         }
@@ -670,7 +676,7 @@ impl SendState {
         let Some(before) = self.prior_window.take() else { return false };
         // In fast recovery cwnd is inflated, or being reduced.
         let recovering = matches!(self.phase, RecoveryPhase::Recovery { .. });
-        let least = if recovering { 0 } else { self.window.cwnd };
+        let least = if recovering && before.cwnd > 0 { 0 } else { self.window.cwnd };
         let restored = before.cwnd.max(least);
         self.set_recovery_cwnd(restored);
         self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);

@@ -374,6 +374,7 @@ impl EmulatedNetwork {
                 Output::Intercepted { .. }
                 | Output::NextHopPower { .. }
                 | Output::SendFailed { .. }
+                | Output::LocalDrop { .. }
                 | Output::RouteProbesDue { .. } => {}
             }
         }

@@ -9,9 +9,11 @@ use driftway_wire::Packet;
 use super::schedule::TimerId;
 use super::task::Task;
 use super::{Network, OPAQUE_STREAM};
+use crate::addresses::address;
 use crate::event::{Event, FaultPlace};
 use crate::faults::{FaultAction, PartitionNotification};
 use crate::interface::{Interface, LinkEnd, Place};
+use crate::output::Output;
 
 impl Network {
     pub(super) fn schedule_fault(&mut self, number: u32) {
@@ -200,6 +202,12 @@ impl Network {
         }
         let at = Place::Interface(Interface::Wire(link_end), None);
         let dropped = self.drop(at, id, DropReason::Unreachable);
+        if let Some(packet) = dropped
+            && packet.ip.source == address(node)
+            && self.faults.cut_signal(link) == Some(PartitionSignal::Link)
+        {
+            self.work.outputs.push_back(Output::LocalDrop { node, packet });
+        }
         // An error could not quote what is not known.
         let Some(packet) = dropped.filter(|lost| lost.payload().stream != OPAQUE_STREAM) else {
             return;

@@ -170,6 +170,10 @@ impl Hosts {
                     gateway.set_next_hop_power(*to, *power);
                 }
             }
+            Output::LocalDrop { node, packet } => {
+                self.hosts[*node].on_local_drop(world.now, packet);
+                self.serve_sockets_to(world, *node, Some(packet.ip.destination));
+            }
             Output::SendFailed { node, to } => self.on_send_failed(world, *node, *to),
             Output::RouteProbesDue { node } => self.send_route_probes(world, *node),
         }

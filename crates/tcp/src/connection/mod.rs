@@ -9,6 +9,7 @@ mod control_block;
 mod f_rto;
 mod input;
 mod lcd;
+mod local_drop;
 mod output;
 mod pacing;
 mod prr;

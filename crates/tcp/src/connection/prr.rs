@@ -42,7 +42,8 @@ impl Connection {
             let flight =
                 || send.outstanding().saturating_sub(reported).saturating_add(delivered_data);
             // RFC 9937 §6: RecoverFS. Linux: the window that is reduced.
-            let prior = send.prior_window().filter(|_| self.config.ssthresh_from_cwnd);
+            let prior =
+                send.prior_window().filter(|of| self.config.ssthresh_from_cwnd && of.cwnd > 0);
             let recover_fs = prior.map_or_else(flight, |window| window.cwnd);
             prr = Prr::begin(recover_fs, self.config.ssthresh_from_cwnd);
         }

@@ -52,6 +52,39 @@ fn timeouts_come_at_the_ends_of_the_wheels_buckets() {
 }
 
 #[test]
+fn a_drop_by_the_own_interface_is_a_final_reduction() {
+    // Ten in flight when the carrier is lost; the acknowledgment of three of them was lost with it. The timeout is
+    // spurious, but the window before is not restored: it is one segment, and three for those acknowledged.
+    for local_drops in [true, false] {
+        let config = Config {
+            timestamps: true,
+            prr: true,
+            ssthresh_from_cwnd: true,
+            recovery_keeps_ssthresh: true,
+            slow_start_by_bytes: true,
+            eifel: true,
+            initial_window: 10,
+            local_drops,
+            ..sack()
+        };
+        let mut conn = TestConnection::established(&config);
+        let segment = 988;
+        conn.writes(10 * segment);
+        assert_eq!(conn.sends_some().len(), 10);
+        let before = conn.cwnd();
+        conn.does(|tcp, now| tcp.on_local_drop(now));
+        assert_eq!(conn.ssthresh() < 10_000, local_drops);
+        conn.at(1100);
+        assert_eq!(conn.sends_some().len(), 1);
+        // The echo is that of the first transmission.
+        conn.receives(ack(1 + 3 * segment as u32).timestamps(5001, 1));
+        conn.sends_some();
+        let expected = if local_drops { 4 * segment as u32 } else { before + 3 * segment as u32 };
+        assert_eq!(conn.cwnd(), expected);
+    }
+}
+
+#[test]
 fn ssthresh_is_computed_from_cwnd_even_if_unused() {
     for (ssthresh_from_cwnd, ssthresh) in [(false, 3000), (true, 5000)] {
         let config = Config { ssthresh_from_cwnd, initial_window: 10, ..sack() };

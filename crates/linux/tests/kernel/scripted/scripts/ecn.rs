@@ -16,6 +16,7 @@ pub fn scripts() -> Vec<Script> {
         marks_are_echoed(),
         refused(),
         timeout(),
+        echo_then_spurious_timeouts(),
     ]
 }
 
@@ -74,6 +75,21 @@ fn echo_then_loss() -> Script {
         .at(310)
         .receives(ack(10001))
         .later(20)
+}
+
+/// As when the interface has dropped a segment: Linux then begins the same reduction, and keeps no window to restore.
+fn echo_then_spurious_timeouts() -> Script {
+    let about = "timeouts in a reduction turn out spurious: the window is not restored";
+    Script::new("ece_then_spurious_timeouts", about)
+        .ecn()
+        .in_flight(40)
+        .at(200)
+        .receives(ack(1001).ece())
+        .at(1400)
+        .receives(ack(6001).of_first())
+        .later(900)
+        .receives(ack(7001))
+        .later(50)
 }
 
 fn loss_then_echo() -> Script {
