@@ -79,7 +79,10 @@ class EventList {
     };
     const now = element("li", { className: "now", textContent: `▲ before · ${seconds(time)} s · after ▼` });
     this.list.replaceChildren(...before.map(item), now, ...after.map(item));
-    this.list.scrollTop = now.offsetTop - this.list.clientHeight / 2;
+    const chosen = this.list.querySelector("[aria-current]")?.parentElement;
+    // Many events can have the same instant.
+    const middle = chosen ? Math.max(chosen.offsetTop, now.offsetTop - this.list.clientHeight + chosen.offsetHeight * 3) : now.offsetTop;
+    this.list.scrollTop = Math.min(middle, chosen?.offsetTop ?? middle) - this.list.clientHeight / 2;
   }
 }
 
@@ -96,10 +99,11 @@ function packetWay(run, header, page) {
   const parts = [];
   const first = rows[0];
   const retries = rows.filter((row) => run.layer(row) === "air" && run.event(row) === "retransmitted").length;
-  const end = rows.findLast((row) => run.event(row) === "delivered" && run.layer(row) === "routing");
+  const end = rows.find((row) => run.event(row) === "delivered" && run.layer(row) === "routing");
   const drop = rows.findLast((row) => run.event(row) === "dropped");
   const time = (row) => seconds(run.rows.time[row]);
-  const open = "neither delivered nor dropped in what is shown";
+  // Messages of routing end where they are read, without a row of their own.
+  const open = of.flow === NONE ? "no further row" : "neither delivered nor dropped in what is shown";
   let outcome = open;
   if (end !== undefined) outcome = `delivered at ${time(end)} s, after ${seconds(run.rows.time[end] - run.rows.time[first])} s`;
   if (drop !== undefined) outcome += `${end === undefined ? "" : ", and a copy"} dropped at ${run.nodeName(run.rows.node[drop])} at ${time(drop)} s: ${dropReason(run, drop)}`;

@@ -61,7 +61,7 @@ function sentence(run, row) {
     case "queue dropped": return `${node}: ${packet} for ${other} dropped by the queue: ${reason}`;
     case "routing dropped": return `${node}: ${packet} dropped: ${dropReason(run, row)}`;
     case "routing received": return `${node}: ${packet} received from ${other}`;
-    case "routing delivered": return `${node}: ${packet} delivered after ${rows.hops[row]} hop${rows.hops[row] === 1 ? "" : "s"}`;
+    case "routing delivered": return `${node}: ${packet} delivered (hops by its time to live: ${rows.hops[row]})`;
     case "routing route-found": return `${node}: route to ${name(own?.destination ?? NONE)} found`;
     case "routing route-lost": return `${node}: route to ${name(own?.destination ?? NONE)} lost`;
     case "routing link-failure": return `${node}: link to ${other} failed (${reason}), it is out of range: ${packet}`;

@@ -135,7 +135,8 @@ class Run {
         for (const length of lengths.values()) total += length;
         this.queueTotals[node].add(time, total);
       }
-      if (rows.route[row] !== NONE && (kind === "tcp-data" || kind === "udp")) {
+      // A node that salvages a packet gives it a route of its own.
+      if (rows.route[row] !== NONE && (kind === "tcp-data" || kind === "udp") && this.flows[this.flow(row)]?.source === node) {
         this.tcp[this.flow(row)]?.sourceRoute.add(time, rows.route[row]);
       }
       if (layer === "air") {
@@ -376,6 +377,21 @@ class Run {
       for (let at = last; at; at = at.from === null ? null : visits[at.from]) nodes.push(at.node);
       return { nodes: nodes.reverse(), end: last.end };
     }).sort((one, other) => (one.end ?? Infinity) - (other.end ?? Infinity));
+  }
+
+  /** True for the row in which another copy of a packet is delivered or dropped after a first one was. */
+  isEndOfCopy(row) {
+    const isEnd = this.event(row) === "dropped" || (this.event(row) === "delivered" && this.layer(row) === "routing");
+    const header = this.rows.header[row];
+    if (!isEnd || header === NONE || !this.rows.headers[header].packet || this.isBroadcast(header)) return false;
+    return this.ways(header).findIndex(({ end }) => end === row) > 0;
+  }
+
+  /** True while a packet is under way, and a second before and after. */
+  isNear(header, time) {
+    if (header === null) return false;
+    const rows = this.rowsOfPacket(header);
+    return this.rows.time[rows[0]] - DROP_SHOWN <= time && time <= this.rows.time[rows.at(-1)] + DROP_SHOWN;
   }
 
   /** The nodes of the way on which a packet was delivered first, or of the way of its first copy. */

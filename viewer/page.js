@@ -9,6 +9,7 @@ const STEPS = {
   "event at the node": (run, row, page) => run.layer(row) !== "mobility" && run.rows.node[row] === page.nodeOf(run),
   drop: (run, row) => run.event(row) === "dropped",
   "drop of data": (run, row) => run.event(row) === "dropped" && ["tcp-data", "udp"].includes(run.kind(row)),
+  "end of a second copy": (run, row) => run.isEndOfCopy(row),
   "link failure": (run, row) => /link-failure$/.test(run.event(row)),
   "route lost or found": (run, row) => /^route-/.test(run.event(row)),
   timeout: (run, row, page) => run.event(row) === "timeout" && run.flow(row) === page.flow,
@@ -76,7 +77,7 @@ class Page {
     };
     byId("legend").innerHTML = Object.values(FRAME_STYLES)
       .map((style) => `<span>${symbol(style)}${style.label}</span>`)
-      .join("") + "<span>rings: a broadcast</span><span>wide band: route of the flow</span><span>bar: queue</span><span>✕: loss</span>";
+      .join("") + "<span>rings: a broadcast</span><span>wide band: route of the flow</span><span>fine dots: way of the chosen packet</span><span>orange node: sends</span><span>bar: queue</span><span>✕: loss</span>";
   }
 
   buildControls() {
@@ -198,13 +199,14 @@ class Page {
   /** Shows a row: the instant at which it is, its meaning and the way of its packet. */
   chooseRow(run, row) {
     [this.rowRun, this.row] = [run, row];
-    this.say(`${seconds(run.rows.time[row])} s: ${sentence(run, row)}`);
+    const label = this.runs.length > 1 ? `${run.label}, ` : "";
+    this.say(`${label}${seconds(run.rows.time[row])} s: ${sentence(run, row)}`);
     const header = run.rows.header[row];
     // Without a number all messages of a node would be one.
     const hasWay = header !== NONE && run.header(row).source !== NONE && run.header(row).packet !== null;
     this.packet = hasWay && !run.isBroadcast(header) ? header : null;
     byId("packet").hidden = false;
-    byId("meaning").textContent = `${seconds(run.rows.time[row], 9)} s: ${sentence(run, row)}. ${meaning(run, row)}`;
+    byId("meaning").textContent = `${label}${seconds(run.rows.time[row], 9)} s: ${sentence(run, row)}. ${meaning(run, row)}`;
     byId("way").replaceChildren(...(hasWay ? packetWay(run, header, this) : waiting(run, row, this)));
     this.seek(run.rows.time[row]);
   }
@@ -315,7 +317,7 @@ class Page {
     const { time, flow, node } = this;
     const trails = byId("trails").checked;
     for (const map of this.maps) {
-      const packet = this.rowRun === map.run ? this.packet : null;
+      const packet = this.rowRun === map.run && map.run.isNear(this.packet, time) ? this.packet : null;
       map.draw(time, { flow, node, packet, trails, speed: this.isPlaying ? this.speed : 0 });
     }
     if (this.isPlaying) this.plots.follow(time);

@@ -101,7 +101,7 @@ class Plots {
     const of = (run, name) => (several ? `${name}, ${run.label}` : name);
     const series = (name, colour, values, more = {}) =>
       runs.map((run, index) => ({
-        label: of(run, name), stroke: colour, width: index === 0 ? 1.8 : 1.4, dash: index === 0 ? more.dash : [6, 4],
+        label: index === 0 ? of(run, name) : `${of(run, name)} (dashed)`, stroke: colour, width: index === 0 ? 1.8 : 1.4, dash: index === 0 ? more.dash : [6, 4],
         values: (times) => values(run, times), ...more.style, scale: more.scale,
       }));
     const tcp = (run) => run.tcp[flow] ?? NO_FLOW;

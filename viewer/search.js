@@ -39,7 +39,7 @@ function parseSearch(run, text) {
     parts.push(`flow ${flow}`);
     words = words.replace(match[0], " ");
   }
-  match = /\bpackets? (\d+:\d+)\b/.exec(words);
+  match = /(?:\bpackets? )?\b(\d+:\d+)\b/.exec(words);
   if (match) {
     const packet = match[1];
     conditions.push((of, row) => of.header(row)?.packet === packet);

@@ -15,11 +15,12 @@ function fate(run, header, time) {
   return { row: last ?? rows[0], text: `was neither delivered nor dropped: the last that is known of it is “${sentence(run, last ?? rows[0])}”` };
 }
 
-/** The first packet of a flow and a kind from a row on that a condition admits; `null`: none up to an instant. */
+/** The first packet of a flow and a kind, sent from a row on, that a condition admits; `null`: none up to an instant. */
 function packetFrom(run, row, time, flow, kind, admits) {
   for (let at = row; at < run.rows.count && run.rows.time[at] <= time; at++) {
     const header = run.header(at);
-    if (header && header.flow === flow && header.kind === kind && admits(header)) return run.rows.header[at];
+    const isFirst = () => run.rowsOfPacket(run.rows.header[at])[0] === at;
+    if (header && header.flow === flow && header.kind === kind && admits(header) && isFirst()) return run.rows.header[at];
   }
   return null;
 }
@@ -72,10 +73,10 @@ function waiting(run, row, page) {
       if (ack === null) says.push("Up to this instant the receiver sent no acknowledgment after it.");
       else {
         const answer = fate(run, ack, time);
-        says.push(`The first acknowledgment after it, ${run.rows.headers[ack].packet ?? ""}, ${answer.text}.`);
+        says.push(`The first acknowledgment sent after it, ${run.rows.headers[ack].packet ?? ""}, ${answer.text}.`);
         follow(ack, "the acknowledgment", answer.row);
         const first = run.firstAnswer(found.row, flow);
-        if (first !== null && run.rows.header[first] !== ack) says.push(`Another one, ${run.header(first).packet ?? ""}, arrived first, at ${seconds(run.rows.time[first])} s.`);
+        if (first !== null && run.rows.header[first] !== ack) says.push(`Of those sent after it ${run.header(first).packet ?? ""} arrived first, at ${seconds(run.rows.time[first])} s.`);
       }
     }
   }

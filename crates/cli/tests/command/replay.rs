@@ -469,6 +469,14 @@ fn assert_tells_copies_apart(browser: &mut Chromium) {
            packetRows: { starts: [0, 7], all: Int32Array.from([0, 1, 2, 3, 4, 5, 6]) } }); \
          return [run.ways(0), run.way(0)]; })()",
     );
+    // A step to the end of a copy finds packets with several only.
+    let ends = browser.evaluate(
+        "(() => { const [run] = driftwayReplay.runs; let wrong = 0; \
+         for (let row = 0; row < run.rows.count; row++) { \
+           if (run.isEndOfCopy(row) && run.ways(run.rows.header[row]).length < 2) wrong++; } \
+         return wrong; })()",
+    );
+    assert_eq!(ends, json!(0));
     // Node 1 gets no acknowledgment from 2, which has the packet, drops its copy for 2 and sends one to 3.
     let expected = json!([
         [
