@@ -17,6 +17,7 @@
 //! | fading other than log-normal shadowing | received power depends on distance and on the shadowing of the pair |
 //! | unlimited shadowing | it is truncated at three standard deviations, so that the range is finite |
 //! | altitude | stations move in a plane |
+//! | heights, and nodes that are switched on and off, in movement files | a node stands at its first position before, at its last one afterwards |
 //! | Tcl in ns-2's movement files | the statements of [`movement::ns2`] only; any other is an error |
 //! | ns-2's TDMA frames that extend into the next slot | a slot accounts for the header's airtime |
 

@@ -9,6 +9,8 @@ pub(crate) mod energy;
 pub(crate) mod mac;
 pub(crate) mod mobility;
 pub(crate) mod movement;
+pub(crate) mod movement_file;
+mod movement_notes;
 pub(crate) mod radio;
 pub(crate) mod routing;
 pub(crate) mod seeded_movement;
@@ -25,7 +27,8 @@ pub use arp::Arp;
 pub use compat::Compat;
 pub use dsr::Dsr;
 pub use mac::{Dcf, Mac, Tdma};
-pub use mobility::{Mobility, MobilityModel, MovementFile, MovementFormat, Point};
+pub use mobility::{Mobility, MobilityModel, Point};
+pub use movement_file::{FileNames, MovementFile, MovementFormat};
 pub use radio::{CaptureRatio, Propagation, Radio};
 pub use routing::Routing;
 
