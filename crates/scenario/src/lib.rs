@@ -75,9 +75,9 @@ pub use adhoc::energy::Energy;
 pub use adhoc::mac::{MacKind, MacTimeout};
 pub use adhoc::routing::{RoutingKind, StaticRouting};
 pub use adhoc::{
-    Adhoc, Aodv, Arp, CaptureRatio, Compat, Dcf, Dsr, Feedback, FileNames, LinkRetry, LinkSignals,
-    Mac, Mobility, MobilityModel, MovementFile, MovementFormat, Point, Propagation, Radio,
-    RouteProbeConfig, Routing, Tdma,
+    Adhoc, Aodv, Arp, CaptureRatio, Compat, Dcf, Dsr, Fading, Feedback, FileNames, LinkRetry,
+    LinkSignals, Mac, Mobility, MobilityModel, MovementFile, MovementFormat, Point, Propagation,
+    Radio, RouteProbeConfig, Routing, Tdma,
 };
 pub use application::{Application, Cbr, OnOff, Poisson, RequestResponse, Times};
 pub use deviation::{Deviation, DeviationScope};

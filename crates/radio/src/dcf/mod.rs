@@ -67,9 +67,9 @@ pub struct Dcf {
     timing: Timing,
     positions: Positions,
     propagation: Propagation,
-    /// True if power depends on the pair of stations; a signal's strength is then its power,
+    /// True if power depends on more than the distance; a signal's strength is then its power,
     /// otherwise the squared distance.
-    has_shadowing: bool,
+    varies: bool,
     /// Squared receive range (m²).
     receive_squared: f64,
     nanos_per_metre: f64,
@@ -104,14 +104,14 @@ impl Dcf {
         seed: u64,
     ) -> Self {
         let stations = positions.stations();
-        let has_shadowing = propagation.has_shadowing();
+        let varies = propagation.varies();
         let range = propagation.receive_range();
         let nanos_per_metre = 1e9 / propagation.light_speed();
         let summed = config.capture == CaptureModel::Sinr;
-        let furthest = if has_shadowing { propagation.reach() } else { range };
+        let furthest = if varies { propagation.reach() } else { range };
         Self {
             timing: Timing::new(&config),
-            has_shadowing,
+            varies,
             receive_squared: range * range,
             nanos_per_metre,
             max_propagation_delay: propagation_delay_ns(furthest * furthest, nanos_per_metre) + 1,

@@ -29,7 +29,7 @@ pub use dsr::Dsr;
 pub use mac::{Dcf, Mac, Tdma};
 pub use mobility::{Mobility, MobilityModel, Point};
 pub use movement_file::{FileNames, MovementFile, MovementFormat};
-pub use radio::{CaptureRatio, Propagation, Radio};
+pub use radio::{CaptureRatio, Fading, Propagation, Radio};
 pub use routing::Routing;
 
 use crate::keys::keys;

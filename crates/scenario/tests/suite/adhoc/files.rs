@@ -215,6 +215,17 @@ fn radio_keys_reach_the_configuration() {
 }
 
 #[test]
+fn fading_reaches_the_configuration() {
+    let fading = |value| adhoc(&[("network.radio.fading", value)]).radio.config().fading;
+    assert_eq!(adhoc(&[]).radio.config().fading, None);
+    assert_eq!(fading("rayleigh"), Some(driftway_radio::FadingModel::Rayleigh));
+    let rician = driftway_radio::FadingModel::Rician { factor: 10.0 };
+    assert_eq!(fading("{ rician = \"10 dB\" }"), Some(rician));
+    let nakagami = driftway_radio::FadingModel::Nakagami { shape: 1.5 };
+    assert_eq!(fading("{ nakagami = 1.5 }"), Some(nakagami));
+}
+
+#[test]
 fn arp_keys_reach_the_configuration() {
     let config = |overrides: &[(&str, &str)]| match adhoc(overrides).arp {
         Arp::On(arp) => arp.config(),

@@ -111,6 +111,18 @@ help: add `area = ["1000 m", "1000 m"]`"#,
         "test.toml:8:47: 20 m/s is more than max_speed, 15 m/s\nhelp: at most `max_speed`",
     ),
     (
+        "an impossible fading",
+        "radio = { propagation = \"two-ray\",",
+        "radio = { fading = { nakagami = 0.4 }, propagation = \"two-ray\",",
+        "test.toml:9:20: a shape m of 0.4\nhelp: 0.5 to 1000; 1 is Rayleigh",
+    ),
+    (
+        "fading of a unit disk",
+        "radio = { propagation = \"two-ray\",",
+        "radio = { fading = \"rayleigh\", propagation = \"range\",",
+        "test.toml:9:20: fading with the range model, which has no received power\nhelp: another model of propagation",
+    ),
+    (
         "a model without speed",
         MOBILITY,
         r#"mobility = { model = "random-waypoint" }"#,
