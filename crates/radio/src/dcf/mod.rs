@@ -20,6 +20,7 @@
 //!   µs), nearer stations respond late by the difference.
 //! - The medium is busy until the announced end of a frame whose sender is disabled, also for
 //!   stations that only sense it.
+//! - 802.11g with older stations near: no protection by a CTS to self, one physical layer for all.
 //! - No fragmentation, PCF, beacons, power saving or rate adaptation.
 
 mod access_state;
@@ -30,6 +31,7 @@ mod event_queue;
 mod exchange;
 mod interference;
 mod medium;
+mod phy;
 mod propagation_delay;
 mod record;
 mod transmission;
@@ -46,6 +48,7 @@ pub use config::{CaptureModel, DcfConfig, ResponseTimeout};
 pub use counters::Counters;
 pub(crate) use event_queue::{Event, EventKind, EventQueue};
 use interference::Interference;
+pub use phy::Phy;
 use propagation_delay::propagation_delay_ns;
 pub(crate) use record::FrameRecorder;
 pub use record::{FrameRecord, ReceptionOutcome};

@@ -3,6 +3,7 @@
 pub(crate) mod aodv;
 pub(crate) mod arp;
 pub(crate) mod compat;
+mod defaults;
 pub(crate) mod dsr;
 pub(crate) mod dsr_cache;
 pub(crate) mod energy;
@@ -11,6 +12,7 @@ pub(crate) mod mobility;
 pub(crate) mod movement;
 pub(crate) mod movement_file;
 mod movement_notes;
+mod phy;
 pub(crate) mod radio;
 pub(crate) mod routing;
 pub(crate) mod seeded_movement;

@@ -225,6 +225,34 @@ fn fading_reaches_the_configuration() {
     assert_eq!(fading("{ nakagami = 1.5 }"), Some(nakagami));
 }
 
+/// `phy` chooses the defaults of 802.11g; control frames have the highest mandatory rate up to the data's.
+#[test]
+fn a_physical_layer_has_its_defaults() {
+    use driftway_radio::DcfConfig;
+    let dcf = |mac: &str| adhoc(&[("network.mac", mac)]).dcf().expect("a DCF");
+    assert_eq!(dcf(r#"{ kind = "dcf" }"#), DcfConfig::STANDARD);
+    assert_eq!(dcf(r#"{ kind = "dcf", phy = "erp-ofdm" }"#), DcfConfig::ERP_OFDM);
+    for (rate, basic) in [(6, 6), (9, 6), (12, 12), (18, 12), (24, 24), (48, 24)] {
+        let mac = format!(r#"{{ kind = "dcf", phy = "erp-ofdm", data_rate = "{rate} Mbit/s" }}"#);
+        let config = dcf(&mac);
+        assert_eq!(config.data_rate.as_bps(), rate * 1_000_000);
+        assert_eq!(config.basic_rate.as_bps(), basic * 1_000_000, "{rate}");
+    }
+    let slow =
+        dcf(r#"{ kind = "dcf", phy = "erp-ofdm", slot = "20 us", basic_rate = "6 Mbit/s" }"#);
+    assert_eq!((slot_us(&slow), slow.basic_rate.as_bps()), (20, 6_000_000));
+    let ns2 = adhoc(&[
+        ("network.mac", r#"{ kind = "dcf", phy = "erp-ofdm" }"#),
+        ("network.compat", "ns-2"),
+    ]);
+    let ns2 = ns2.dcf().expect("a DCF");
+    assert_eq!((slot_us(&ns2), ns2.header_bytes), (9, 34));
+}
+
+fn slot_us(config: &driftway_radio::DcfConfig) -> u64 {
+    config.slot.as_nanos() / 1_000
+}
+
 #[test]
 fn arp_keys_reach_the_configuration() {
     let config = |overrides: &[(&str, &str)]| match adhoc(overrides).arp {
