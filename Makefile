@@ -139,7 +139,7 @@ GUIDED := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 fuzz: need
 	cd fuzz/guided && RUSTFLAGS="$(GUIDED)" $(CARGO) build --release --locked \
 		--target-dir ../../target/guided --target $$(rustc -vV | sed -n 's/^host: //p')
-	@for target in decode scenario movement tcp atcp atcp-partial tcp-f elfn epln cwnd-limit carry router aodv dsr shim; do \
+	@for target in decode scenario movement movement-fcd movement-gpx movement-csv tcp atcp atcp-partial tcp-f elfn epln cwnd-limit carry router aodv dsr shim; do \
 		echo "fuzz: $$target for $(FUZZ_SECONDS) s"; mkdir -p target/guided/corpus/$$target; \
 		FUZZ_TARGET=$$target target/guided/*/release/guided -max_total_time=$(FUZZ_SECONDS) \
 			-print_final_stats=1 target/guided/corpus/$$target fuzz/corpus/$$target || exit 1; \

@@ -1,10 +1,13 @@
 //! Movement files: rejected with a message and a position, or parsed, in which case each station stays within
 //! the movement's bounds at all times.
 
-use driftway_base::{Instant, StationId};
-use driftway_radio::movement::{Movement, MovementError, bonnmotion, decode, ns2, parse};
+use driftway_base::{Duration, Instant, StationId};
+use driftway_radio::movement::{
+    Format, Movement, MovementError, ReadOptions, bonnmotion, decode, ns2, parse, read,
+};
 use driftway_radio::{Mobility, Positions};
 
+/// Files of any format.
 pub fn run(input: &[u8]) {
     let text = match decode("fuzz.mov", input) {
         Ok(text) => text,
@@ -16,9 +19,62 @@ pub fn run(input: &[u8]) {
             Err(error) => refused(&error, input),
         }
     }
+    let formats = [Format::Ns2, Format::BonnMotion, Format::SumoFcd, Format::Gpx, Format::Csv];
     let seen = parse("fuzz.mov", text);
-    let either = [ns2::parse("fuzz.mov", text), bonnmotion::parse("fuzz.mov", text)];
-    assert!(either.contains(&seen));
+    let any = formats.map(|format| read_as(format, text, &ReadOptions::default()));
+    assert!(any.contains(&seen));
+}
+
+/// SUMO's floating car data.
+pub fn sumo_fcd(input: &[u8]) {
+    track(Format::SumoFcd, input);
+}
+
+/// GPX tracks.
+pub fn gpx(input: &[u8]) {
+    track(Format::Gpx, input);
+}
+
+/// Comma-separated values.
+pub fn csv(input: &[u8]) {
+    track(Format::Csv, input);
+}
+
+fn read_as(format: Format, text: &str, with: &ReadOptions) -> Result<Movement, MovementError> {
+    read(&[("fuzz.mov", text)], &ReadOptions { format: Some(format), ..*with })
+}
+
+/// A file with tracks, also from a later start and elsewhere.
+fn track(format: Format, input: &[u8]) {
+    let Ok(text) = decode("fuzz.mov", input) else { return };
+    let plain = ReadOptions::default();
+    let movement = match read_as(format, text, &plain) {
+        Ok(movement) => movement,
+        Err(error) => return refused(&error, input),
+    };
+    assert_eq!(movement.tracks().len(), movement.nodes());
+    assert!(movement.tracks().iter().all(|track| track.first <= track.last));
+    let start = Duration::from_nanos(movement.end().as_nanos() / 3);
+    let later = read_as(format, text, &ReadOptions { start, offset: (5.0, -7.0), ..plain });
+    let Ok(later) = later else {
+        // Only where the offset leads beyond the largest coordinate.
+        let (low, high) = (movement.bounds().low, movement.bounds().high);
+        assert!(high.0 > 1e9 - 5.0 || low.1 < 7.0 - 1e9, "{low:?} {high:?}");
+        return;
+    };
+    let mut then = Positions::new(Mobility::scripted(later.clone()), 100.0);
+    let mut now = Positions::new(Mobility::scripted(movement.clone()), 100.0);
+    for part in [0, 2, 3, 7] {
+        let at = Duration::from_nanos(movement.end().as_nanos() / 8 * part);
+        for station in (0..movement.nodes()).map(StationId::from) {
+            let (x, y) = now.position(station, Instant::ZERO + start + at);
+            let (u, v) = then.position(station, Instant::ZERO + at);
+            // Coordinates of up to 10⁹ m have 10⁻⁷ m; a leg ends to a nanosecond.
+            assert!((x + 5.0 - u).abs() < 2e-3 && (y - 7.0 - v).abs() < 2e-3, "{x} {y} {u} {v}");
+        }
+    }
+    move_along(later);
+    move_along(movement);
 }
 
 /// The position lies in a line of the file or directly after it.

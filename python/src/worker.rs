@@ -48,19 +48,18 @@ impl Task {
         let mut movements = Vec::new();
         for adhoc in job.scenario.network.radio_networks() {
             let Mobility::File(movement) = &adhoc.mobility else { continue };
-            let name = match movement.is_seeded() {
-                true => movement.file.replace("{seed}", &seed.to_string()),
-                false => movement.file.clone(),
-            };
-            if name.contains(std::path::is_separator) || name == ".." {
-                let message =
-                    format!("{}: the movement file {name} is in another directory", job.file);
-                let help = "workers get the files that are in the directory of the scenario";
-                return Err(Error::refused_with(message, help));
+            let files = movement.at_seed(seed).file;
+            for name in files.iter() {
+                if name.contains(std::path::is_separator) || name == ".." {
+                    let message =
+                        format!("{}: the movement file {name} is in another directory", job.file);
+                    let help = "workers get the files that are in the directory of the scenario";
+                    return Err(Error::refused_with(message, help));
+                }
+                let path = dir.join(name);
+                let bytes = fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
+                movements.push((name.to_owned(), bytes));
             }
-            let path = dir.join(&name);
-            let bytes = fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
-            movements.push((name, bytes));
         }
         Ok(Self {
             version: identity::VERSION.to_owned(),

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use driftway_experiment::study::source;
 use driftway_scenario::{
-    Adhoc, Application, Fault, Mac, Network, PartitionHop, PartitionQueue, PartitionSignal,
+    Adhoc, Air, Application, Fault, Mac, Network, PartitionHop, PartitionQueue, PartitionSignal,
     Scenario, Transport,
 };
 
@@ -124,6 +124,21 @@ fn summary(scenario: &Scenario) -> String {
     if scenario.flows.len() > MAX_FLOWS_LISTED {
         text += &format!("\n  and {} more flows", scenario.flows.len() - MAX_FLOWS_LISTED);
     }
+    let notes = match &scenario.network {
+        Network::Path(_) => Vec::new(),
+        Network::Adhoc(adhoc) => {
+            adhoc.movement_notes(scenario.duration, |node| scenario.node_name(node))
+        }
+        Network::Mixed(mixed) => {
+            let of = |air: &Air| {
+                let name =
+                    |node| air.radios.get(node as usize).map(|node| scenario.node_name(*node));
+                air.adhoc.movement_notes(scenario.duration, |node| name(node).unwrap_or_default())
+            };
+            mixed.airs.iter().flat_map(of).collect()
+        }
+    };
+    text.extend(notes.iter().map(|note| format!("\n  {note}")));
     for fault in scenario.network.faults() {
         text.extend(cut(fault, scenario).map(|cut| format!("\n  {cut}")));
     }

@@ -14,9 +14,11 @@
 //! | item | here |
 //! |---|---|
 //! | several channels | all stations share one |
-//! | fading other than log-normal shadowing | received power depends on distance and on the shadowing of the pair |
-//! | unlimited shadowing | it is truncated at three standard deviations, so that the range is finite |
+//! | fading that is correlated in time | with [`FadingModel`] each frame has a gain of its own at each receiver |
+//! | neighbours' trends with fading | [`NeighbourSignals`] sees the mean power, without fading |
+//! | unlimited shadowing and fading | truncated at three standard deviations and at 14 dB, so that the range is finite |
 //! | altitude | stations move in a plane |
+//! | heights, and nodes that are switched on and off, in movement files | a node stands at its first position before, at its last one afterwards |
 //! | Tcl in ns-2's movement files | the statements of [`movement::ns2`] only; any other is an error |
 //! | ns-2's TDMA frames that extend into the next slot | a slot accounts for the header's airtime |
 
@@ -42,6 +44,6 @@ pub use mobility::Mobility;
 pub use neighbour_signals::NeighbourSignals;
 pub use parameter_error::ParameterError;
 pub use positions::{Positions, StationInRange};
-pub use propagation::{Propagation, PropagationModel, RadioConfig, Threshold};
+pub use propagation::{FadingModel, Propagation, PropagationModel, RadioConfig, Threshold};
 pub use radio_time::{RadioPower, RadioTime};
 pub use tdma::{Tdma, TdmaConfig};

@@ -7,7 +7,9 @@
 
 mod constant_velocity;
 mod gauss_markov;
+mod manhattan;
 mod random_waypoint;
+mod reference_point_group;
 mod trajectory;
 
 use driftway_base::{Entry, Instant, StationId};
@@ -19,8 +21,10 @@ use crate::movement::Movement;
 pub use constant_velocity::ConstantVelocity;
 use constant_velocity::ReflectedTrajectory;
 pub use gauss_markov::GaussMarkov;
+pub use manhattan::Manhattan;
 use random_waypoint::WaypointTrajectory;
 pub use random_waypoint::{InitialDistribution, RandomWaypoint};
+pub use reference_point_group::ReferencePointGroup;
 pub use trajectory::Trajectory;
 
 /// Mobility of the stations of an air.

@@ -1,5 +1,6 @@
 //! Radio propagation: received power, and the thresholds for reception and carrier sensing.
 
+mod fading;
 mod shadowing;
 
 use core::f64::consts::PI;
@@ -7,6 +8,8 @@ use core::f64::consts::PI;
 use driftway_base::{Duration, StationId};
 
 use crate::ParameterError;
+pub use fading::FadingModel;
+use fading::{Fading, MAX_GAIN};
 use shadowing::{MAX_DEVIATIONS, Shadowing, db_to_factor};
 
 /// Configuration of the radios, the same for all stations.
@@ -33,6 +36,8 @@ pub struct RadioConfig {
     /// Capture ratio: the factor by which a frame must exceed another to be decoded in spite of it;
     /// infinite without capture.
     pub capture_ratio: f64,
+    /// Small-scale fading, if any.
+    pub fading: Option<FadingModel>,
 }
 
 /// Propagation models: received power as a function of distance.
@@ -85,6 +90,7 @@ impl RadioConfig {
         receive: Threshold::Distance(250.0),
         sense: Threshold::Distance(550.0),
         capture_ratio: 10.0,
+        fading: None,
     };
     /// The same with ns-2.35's speed of light of 300,000 km/s, which moves the crossover distance
     /// from 86.20 m to 86.14 m.
@@ -102,6 +108,7 @@ impl Default for RadioConfig {
 pub struct Propagation {
     path_loss: PathLoss,
     shadowing: Option<Shadowing>,
+    fading: Option<Fading>,
     /// Upper bound of the received power (W).
     max_power: f64,
     receive: ResolvedThreshold,
@@ -202,7 +209,7 @@ impl Propagation {
     /// MB in total.
     pub const MAX_DECORRELATING_STATIONS: u32 = 1024;
 
-    /// Creates the propagation model for this number of stations; only shadowing depends on `seed`.
+    /// Creates the propagation model for this number of stations; only shadowing and fading depend on `seed`.
     ///
     /// # Errors
     /// An invalid parameter, or thresholds inconsistent with each other or with the model.
@@ -237,19 +244,25 @@ impl Propagation {
             let help = "a sense range of at least the receive range";
             return Err(ParameterError::new("sense", message, help));
         }
-        let (shadowing, reach) = match config.model {
+        let strongest = config.fading.map_or(1.0, |_| MAX_GAIN);
+        let (shadowing, strongest) = match config.model {
             PropagationModel::LogDistance { shadowing_db, decorrelation, .. }
                 if shadowing_db > 0.0 =>
             {
-                let strongest = db_to_factor(MAX_DEVIATIONS * shadowing_db);
-                let reach = path_loss.distance(sense.power / strongest);
-                (Some(Shadowing::new(shadowing_db, decorrelation, stations, seed)), reach)
+                let strongest = strongest * db_to_factor(MAX_DEVIATIONS * shadowing_db);
+                (Some(Shadowing::new(shadowing_db, decorrelation, stations, seed)), strongest)
             }
-            _ => (None, sense.range),
+            _ => (None, strongest),
+        };
+        let reach = if shadowing.is_some() || config.fading.is_some() {
+            path_loss.distance(sense.power / strongest)
+        } else {
+            sense.range
         };
         Ok(Self {
             path_loss,
             shadowing,
+            fading: config.fading.map(|model| Fading::new(model, stations, seed)),
             max_power: config.power * config.antenna_gain * config.antenna_gain
                 / config.system_loss,
             receive,
@@ -303,9 +316,34 @@ impl Propagation {
         }
     }
 
-    /// Returns whether power depends on the pair of stations besides their distance.
-    pub const fn has_shadowing(&self) -> bool {
-        self.shadowing.is_some()
+    /// Counts a frame of a station, whose fading is drawn anew.
+    #[inline]
+    pub fn on_frame(&mut self, from: StationId) {
+        if let Some(fading) = &mut self.fading {
+            fading.on_frame(from);
+        }
+    }
+
+    /// Returns the power (W) of the current frame of a station at another: the power after moving, with
+    /// fading.
+    #[inline]
+    pub fn power_of_frame(
+        &mut self,
+        from: StationId,
+        to: StationId,
+        distance_squared: f64,
+        moved: f64,
+    ) -> f64 {
+        let power = self.power_after_moving(from, to, distance_squared, moved);
+        match &self.fading {
+            None => power,
+            Some(fading) => (power * fading.gain(from, to)).min(self.max_power),
+        }
+    }
+
+    /// Returns whether power depends on more than the distance: shadowing, or fading.
+    pub const fn varies(&self) -> bool {
+        self.shadowing.is_some() || self.fading.is_some()
     }
 
     /// Returns the reception threshold (W).
@@ -329,7 +367,7 @@ impl Propagation {
     }
 
     /// Returns the distance (m) beyond which no station senses another: the sense range, or with
-    /// shadowing that of a pair at three standard deviations above the mean.
+    /// shadowing that of a pair at three standard deviations above the mean, and with fading 14 dB more.
     pub const fn reach(&self) -> f64 {
         self.reach
     }
@@ -370,6 +408,14 @@ fn check_config(config: &RadioConfig, stations: u32) -> Result<(), ParameterErro
     if config.capture_ratio.is_nan() || config.capture_ratio < 1.0 {
         let message = format!("a capture ratio of {}", config.capture_ratio);
         return Err(ParameterError::new("capture", message, "a factor of 1 or more"));
+    }
+    if let Some(model) = config.fading {
+        model.check()?;
+        if config.model == PropagationModel::Range {
+            let message = "fading with the range model, which has no received power";
+            let help = "another model of propagation";
+            return Err(ParameterError::new("fading", message, help));
+        }
     }
     if let PropagationModel::LogDistance { exponent, shadowing_db, decorrelation } = config.model {
         if !(1.0..=10.0).contains(&exponent) {

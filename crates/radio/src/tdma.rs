@@ -293,10 +293,11 @@ impl Tdma {
         self.receivers.clear();
         let mut furthest = 0;
         let moved = self.positions.distance_moved(from, at);
+        self.propagation.on_frame(from);
         for receiver in &self.in_range {
             let square = receiver.distance_squared;
             let moved = moved + self.positions.distance_moved(receiver.station, at);
-            let power = self.propagation.power_after_moving(from, receiver.station, square, moved);
+            let power = self.propagation.power_of_frame(from, receiver.station, square, moved);
             if power >= self.propagation.sense_power()
                 && let Some(times) = &mut self.radio_times
             {

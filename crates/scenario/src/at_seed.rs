@@ -79,7 +79,7 @@ impl Scenario {
                 })?;
             adhoc.movement = Some(Arc::new(movement));
             adhoc.movement_seed = Some(seed);
-            last = file.file;
+            last = file.file.label();
         }
         check::check(self).map_err(|problem| {
             let (message, help) =

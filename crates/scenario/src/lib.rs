@@ -75,9 +75,9 @@ pub use adhoc::energy::Energy;
 pub use adhoc::mac::{MacKind, MacTimeout};
 pub use adhoc::routing::{RoutingKind, StaticRouting};
 pub use adhoc::{
-    Adhoc, Aodv, Arp, CaptureRatio, Compat, Dcf, Dsr, Feedback, LinkRetry, LinkSignals, Mac,
-    Mobility, MobilityModel, MovementFile, MovementFormat, Point, Propagation, Radio,
-    RouteProbeConfig, Routing, Tdma,
+    Adhoc, Aodv, Arp, CaptureRatio, Compat, Dcf, Dsr, Fading, Feedback, FileNames, LinkRetry,
+    LinkSignals, Mac, Mobility, MobilityModel, MovementFile, MovementFormat, Point, Propagation,
+    Radio, RouteProbeConfig, Routing, Tdma,
 };
 pub use application::{Application, Cbr, OnOff, Poisson, RequestResponse, Times};
 pub use deviation::{Deviation, DeviationScope};
@@ -102,7 +102,7 @@ pub use path::{
 pub use preset::preset_names;
 pub use quantity::{BitRate, Frequency, Size, Time, Unit, quantity};
 pub use queue::{Discipline, Queue};
-pub use real_quantity::{Decibel, Distance, Power, Speed};
+pub use real_quantity::{Angle, Decibel, Distance, Power, Speed};
 pub use reference::{Coordinate, Reference};
 pub use registered::Registered;
 pub use registry::Registry;

@@ -18,6 +18,10 @@ pub struct Speed(pub f64);
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Decibel(pub f64);
 
+/// An angle, in degrees: `deg`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Angle(pub f64);
+
 /// A power in `W`, `mW` or `uW`, or a level in `dBm`; the written form is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Power {
@@ -52,6 +56,7 @@ const DISTANCE: Units =
     &[("mm", 1.0, 1000.0), ("cm", 1.0, 100.0), ("m", 1.0, 1.0), ("km", 1000.0, 1.0)];
 const SPEED: Units = &[("m/s", 1.0, 1.0), ("km/h", 1.0, 3.6)];
 const DECIBEL: Units = &[("dB", 1.0, 1.0)];
+const ANGLE: Units = &[("deg", 1.0, 1.0)];
 const POWER: Units = &[("W", 1.0, 1.0), ("mW", 1.0, 1e3), ("uW", 1.0, 1e6), ("dBm", 1.0, 1.0)];
 
 /// Message for a unit that is not in `names`, with a hint after a line break.
@@ -140,6 +145,9 @@ measure!(Distance, "a distance", "250 m", DISTANCE, |metres, _| Self(metres), |d
 ));
 measure!(Speed, "a speed", "10 m/s", SPEED, |speed, _| Self(speed), |speed| (speed.0, "m/s"));
 measure!(Decibel, "a ratio", "10 dB", DECIBEL, |ratio, _| Self(ratio), |ratio| (ratio.0, "dB"));
+measure!(Angle, "an angle", "24.94 deg", ANGLE, |degrees, _| Self(degrees), |angle| (
+    angle.0, "deg"
+));
 measure!(
     Power,
     "a power",

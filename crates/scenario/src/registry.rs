@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 use driftway_aid::registry::AidEntry;
 use driftway_base::options::OptionInfo;
 use driftway_base::{Entry, Named};
-use driftway_radio::mobility::{GaussMarkov, MobilityEntry};
+use driftway_radio::mobility::{GaussMarkov, Manhattan, MobilityEntry, ReferencePointGroup};
 use driftway_route::RoutingEntry;
 use driftway_tcp::ControlKind;
 use driftway_tcp::congestion::ControlEntry;
@@ -33,8 +33,12 @@ pub struct Registry {
 }
 
 /// The routing protocols and mobility models that declare their options themselves. Each is added by a line here.
-static BUILT_IN: LazyLock<Registry> =
-    LazyLock::new(|| Registry::new().mobility(MobilityEntry::new::<GaussMarkov>()));
+static BUILT_IN: LazyLock<Registry> = LazyLock::new(|| {
+    Registry::new()
+        .mobility(MobilityEntry::new::<GaussMarkov>())
+        .mobility(MobilityEntry::new::<Manhattan>())
+        .mobility(MobilityEntry::new::<ReferencePointGroup>())
+});
 
 impl Registry {
     /// A registry without entries.

@@ -120,7 +120,7 @@ pub(crate) use written;
 /// Schema of a string with a number, which may be negative if it is `signed`, and one of these units.
 /// Its title is `what` it is, without the article.
 pub(crate) fn quantity_schema(what: &str, example: &str, signed: bool, units: &[&str]) -> Schema {
-    let title = what.trim_start_matches("a ");
+    let title = what.trim_start_matches("an ").trim_start_matches("a ");
     let sign = if signed { "-?" } else { "" };
     let units = units.join("|");
     let pattern = format!(r"^\s*{sign}[0-9][0-9.]*([eE][-+]?[0-9]+)?\s*({units})\s*$");

@@ -196,7 +196,7 @@ fn the_reference_lists_only_forms_that_are_read() {
 #[test]
 fn the_format_of_a_movement_file_is_in_the_reference() {
     let format = rows().into_iter().find(|[key, ..]| key == "`format`").unwrap();
-    assert_eq!(format[1], "`\"ns-2\"`, `\"bonnmotion\"`");
+    assert_eq!(format[1], "`\"ns-2\"`, `\"bonnmotion\"`, `\"sumo-fcd\"`, `\"gpx\"`, `\"csv\"`");
     assert_eq!(format[2], "detected from its content");
 }
 

@@ -148,6 +148,29 @@ fn check_summarises_the_scenario_and_its_output_reads_back() {
     );
 }
 
+/// A file in which nodes appear later and leave earlier.
+#[test]
+fn check_says_where_nodes_stand_that_a_movement_file_does_not_have() {
+    let bench = TestDir::new();
+    let rows = "node,time_s,x_m,y_m\nbus,0,10,20\ntram,3,0,0\nbus,60,50,20\ntram,4,5,0\n";
+    bench.file("town.csv", rows);
+    let scenario = "name = 'town'\nduration = '10 s'\n[network]\nkind = 'adhoc'\n\
+                    mobility = { file = 'town.csv' }\nrouting = { protocol = 'aodv' }\n\
+                    [[flow]]\nfrom = 0\nto = 1\napplication = 'ftp'\n";
+    bench.file("town.toml", scenario);
+    let checked = bench.stdout(&["check", "town.toml"]);
+    let notes = "\n  positions: x from 0.0 m to 50.0 m, y from 0.0 m to 20.0 m\n  nodes: 0 `bus`, 1 `tram`\n  \
+                 stand at their first position until they appear: 1 until 3 s\n  \
+                 stand at their last position after they have left: 1 from 4 s\n";
+    assert!(
+        checked.contains("2 nodes that move as in town.csv") && checked.contains(notes),
+        "{checked}"
+    );
+    bench.file("town.csv", &rows.replace("tram,4", "tram,2"));
+    let refused = bench.driftway(&["check", "town.toml"]).assert().code(2);
+    refused.stderr(contains("town.csv:5:1: a position before that of “tram” of line 3"));
+}
+
 #[test]
 fn check_takes_several_files_and_reports_each_error() {
     let bench = TestDir::new();

@@ -39,10 +39,7 @@ impl Plan {
         let Some(dir) = self.source.dir() else { return Vec::new() };
         let networks = self.jobs.iter().flat_map(|job| job.scenario.network.radio_networks());
         let named = |adhoc: &Adhoc| match &adhoc.mobility {
-            Mobility::File(movement) if movement.is_seeded() => {
-                movement.files(dir).into_values().collect()
-            }
-            Mobility::File(movement) => vec![movement.file.clone()],
+            Mobility::File(movement) => movement.files(dir),
             _ => Vec::new(),
         };
         let mut files: Vec<String> = networks.flat_map(named).collect();

@@ -2,6 +2,7 @@
 
 use driftway_base::{Duration, Probability, Rate};
 
+use super::phy::Phy;
 use crate::FailReason;
 
 /// Configuration of the distributed coordination function (DCF) of all stations.
@@ -11,6 +12,8 @@ use crate::FailReason;
 /// of a frame from the end of the PLCP header to the end of the FCS.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DcfConfig {
+    /// Physical layer. The standard and ns-2.35: DSSS.
+    pub phy: Phy,
     /// Rate of unicast data frames. The standard: 1 or 2 Mbit/s; ns-2.35: 1 Mbit/s unless a script
     /// sets it, as nearly all do.
     pub data_rate: Rate,
@@ -137,6 +140,7 @@ pub enum ResponseTimeout {
 impl DcfConfig {
     /// IEEE 802.11-1999.
     pub const STANDARD: Self = Self {
+        phy: Phy::Dsss,
         data_rate: Rate::from_bps(2_000_000),
         basic_rate: Rate::from_bps(1_000_000),
         preamble: Duration::from_micros(192),
@@ -168,6 +172,18 @@ impl DcfConfig {
         frame_error: Probability::NEVER,
         delay_down: Duration::ZERO,
         delay_up: Duration::ZERO,
+    };
+
+    /// 802.11g without older stations (IEEE 802.11-2007 §19): ERP-OFDM at 54 Mbit/s, control frames at 24 Mbit/s, and
+    /// the short slot.
+    pub const ERP_OFDM: Self = Self {
+        phy: Phy::ErpOfdm,
+        data_rate: Rate::from_bps(54_000_000),
+        basic_rate: Rate::from_bps(24_000_000),
+        preamble: Duration::from_micros(20),
+        slot: Duration::from_micros(9),
+        cw_min: 15,
+        ..Self::STANDARD
     };
 
     /// ns-2.35.
@@ -215,14 +231,14 @@ impl DcfConfig {
     pub const fn eifs(&self) -> Duration {
         let dsss = Rate::from_bps(1_000_000);
         let rate = if self.eifs_at_1_mbps { dsss } else { self.lowest_rate() };
-        let ack = rate.transmission_time(ACK_BYTES);
         let around = self.sifs.as_nanos() + self.difs().as_nanos();
-        Duration::from_nanos(around + self.preamble.as_nanos() + ack.as_nanos())
+        Duration::from_nanos(around + self.airtime(ACK_BYTES, rate).as_nanos())
     }
 
     /// Airtime of a frame.
     pub const fn airtime(&self, bytes: u32, rate: Rate) -> Duration {
-        Duration::from_nanos(self.preamble.as_nanos() + rate.transmission_time(bytes).as_nanos())
+        let after = self.phy.after_preamble(bytes, rate);
+        Duration::from_nanos(self.preamble.as_nanos() + after.as_nanos())
     }
 
     /// Size of the data frame that carries a packet.

@@ -54,7 +54,8 @@ impl Dcf {
         let mut in_range = core::mem::take(&mut self.in_range);
         in_range.clear();
         self.positions.stations_in_range(Instant::from_nanos(now), frame.from, &mut in_range);
-        let furthest = match (self.has_shadowing, self.radio_times.is_some()) {
+        self.propagation.on_frame(frame.from);
+        let furthest = match (self.varies, self.radio_times.is_some()) {
             (true, false) => self.propagate::<true, false>(now, end, frame.from, number, &in_range),
             (true, true) => self.propagate::<true, true>(now, end, frame.from, number, &in_range),
             (false, false) => {
@@ -80,7 +81,7 @@ impl Dcf {
     /// Propagates a frame to all stations in range; returns the propagation delay to the most
     /// distant one that can decode it. Most stations are idle, count no slots and are otherwise
     /// unaffected: for these the code below has no data-dependent branches.
-    fn propagate<const SHADOWED: bool, const TIMED: bool>(
+    fn propagate<const VARIES: bool, const TIMED: bool>(
         &mut self,
         now: u64,
         end: u64,
@@ -100,13 +101,12 @@ impl Dcf {
         let (mut count, mut furthest) = (0, 0);
         let summed = self.interference.is_enabled();
         let at = Instant::from_nanos(now);
-        let moved = if SHADOWED { self.positions.distance_moved(from, at) } else { 0.0 };
+        let moved = if VARIES { self.positions.distance_moved(from, at) } else { 0.0 };
         for (receiver, &delay) in in_range.iter().zip(&delays) {
             let square = receiver.distance_squared;
-            let (signal, is_decodable) = if SHADOWED {
+            let (signal, is_decodable) = if VARIES {
                 let moved = moved + self.positions.distance_moved(receiver.station, at);
-                let power =
-                    self.propagation.power_after_moving(from, receiver.station, square, moved);
+                let power = self.propagation.power_of_frame(from, receiver.station, square, moved);
                 if power < self.propagation.sense_power() {
                     continue;
                 }
@@ -158,7 +158,7 @@ impl Dcf {
     /// Converts a station's signal strength to watts.
     fn power_of_signal(&self, signal: f32) -> f64 {
         let signal = f64::from(signal);
-        if self.has_shadowing { signal } else { self.propagation.power(signal) }
+        if self.varies { signal } else { self.propagation.power(signal) }
     }
 
     /// Begins a transmission: the station neither receives nor counts slots.

@@ -20,6 +20,7 @@
 //!   µs), nearer stations respond late by the difference.
 //! - The medium is busy until the announced end of a frame whose sender is disabled, also for
 //!   stations that only sense it.
+//! - 802.11g with older stations near: no protection by a CTS to self, one physical layer for all.
 //! - No fragmentation, PCF, beacons, power saving or rate adaptation.
 
 mod access_state;
@@ -30,6 +31,7 @@ mod event_queue;
 mod exchange;
 mod interference;
 mod medium;
+mod phy;
 mod propagation_delay;
 mod record;
 mod transmission;
@@ -46,6 +48,7 @@ pub use config::{CaptureModel, DcfConfig, ResponseTimeout};
 pub use counters::Counters;
 pub(crate) use event_queue::{Event, EventKind, EventQueue};
 use interference::Interference;
+pub use phy::Phy;
 use propagation_delay::propagation_delay_ns;
 pub(crate) use record::FrameRecorder;
 pub use record::{FrameRecord, ReceptionOutcome};
@@ -67,9 +70,9 @@ pub struct Dcf {
     timing: Timing,
     positions: Positions,
     propagation: Propagation,
-    /// True if power depends on the pair of stations; a signal's strength is then its power,
+    /// True if power depends on more than the distance; a signal's strength is then its power,
     /// otherwise the squared distance.
-    has_shadowing: bool,
+    varies: bool,
     /// Squared receive range (m²).
     receive_squared: f64,
     nanos_per_metre: f64,
@@ -104,14 +107,14 @@ impl Dcf {
         seed: u64,
     ) -> Self {
         let stations = positions.stations();
-        let has_shadowing = propagation.has_shadowing();
+        let varies = propagation.varies();
         let range = propagation.receive_range();
         let nanos_per_metre = 1e9 / propagation.light_speed();
         let summed = config.capture == CaptureModel::Sinr;
-        let furthest = if has_shadowing { propagation.reach() } else { range };
+        let furthest = if varies { propagation.reach() } else { range };
         Self {
             timing: Timing::new(&config),
-            has_shadowing,
+            varies,
             receive_squared: range * range,
             nanos_per_metre,
             max_propagation_delay: propagation_delay_ns(furthest * furthest, nanos_per_metre) + 1,

@@ -110,7 +110,12 @@ enum NextMove {
 
 impl WaypointTrajectory {
     pub fn new(model: RandomWaypoint, seed: u64, station: StationId) -> Self {
-        let mut random = RandomStream::new(seed, "mobility", u64::from(station.number()));
+        let random = RandomStream::new(seed, "mobility", u64::from(station.number()));
+        Self::from_stream(model, random)
+    }
+
+    /// Creates a trajectory that takes its draws from this stream.
+    pub fn from_stream(model: RandomWaypoint, mut random: RandomStream) -> Self {
         let (at, next) = match model.start {
             InitialDistribution::Uniform => {
                 let at = uniform_point(&mut random, model.area);

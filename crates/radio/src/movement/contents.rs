@@ -1,16 +1,40 @@
 //! The contents of a movement file.
 
+use std::fmt;
+
 use driftway_base::{Duration, Instant};
 
 use crate::leg::Leg;
 
 /// The contents of a movement file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Movement {
     /// The legs of each node, in order of time and without gaps; the last never ends.
-    legs: Vec<Vec<Leg>>,
+    pub(super) legs: Vec<Vec<Leg>>,
     pub(super) area: Option<(f64, f64)>,
     pub(super) duration: Option<Duration>,
+    pub(super) tracks: Vec<NodeTrack>,
+    pub(super) origin: Option<(f64, f64)>,
+}
+
+/// Prints what determines the positions: neither names nor where the coordinates come from.
+impl fmt::Debug for Movement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Movement");
+        shown.field("legs", &self.legs).field("area", &self.area);
+        shown.field("duration", &self.duration).finish()
+    }
+}
+
+/// A node's track in a file that names nodes and has their positions over time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeTrack {
+    /// Name of the node in the file; may be empty in GPX.
+    pub name: String,
+    /// Time of its first position, at which it stands before.
+    pub first: Instant,
+    /// Time of its last position, at which it stands afterwards.
+    pub last: Instant,
 }
 
 /// Bounding rectangle of all positions of a movement (metres).
@@ -24,7 +48,7 @@ pub struct Bounds {
 
 impl Movement {
     pub(crate) const fn new(legs: Vec<Vec<Leg>>) -> Self {
-        Self { legs, area: None, duration: None }
+        Self { legs, area: None, duration: None, tracks: Vec::new(), origin: None }
     }
 
     pub(crate) fn into_legs(self) -> impl Iterator<Item = Vec<Leg>> {
@@ -50,6 +74,17 @@ impl Movement {
     /// Returns the duration of the run, if the file declares it.
     pub const fn duration(&self) -> Option<Duration> {
         self.duration
+    }
+
+    /// Returns the track of each node, in order of node numbers; none of ns-2 and BonnMotion, whose
+    /// nodes have no names and are there all the time.
+    pub fn tracks(&self) -> &[NodeTrack] {
+        &self.tracks
+    }
+
+    /// Returns the latitude and longitude (degrees) of the origin, if positions are on the globe.
+    pub const fn origin(&self) -> Option<(f64, f64)> {
+        self.origin
     }
 
     /// Returns the bounding rectangle of all positions; all zero without nodes.

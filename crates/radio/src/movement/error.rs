@@ -57,10 +57,15 @@ impl Line<'_> {
 
 /// Quotes text of a file, with control characters escaped and long text truncated.
 pub(super) fn quoted(text: &str) -> String {
+    format!("“{}”", shown(text))
+}
+
+/// Text of a file without quotes.
+pub(super) fn shown(text: &str) -> String {
     const SHOWN: usize = 40;
     let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
     if text.chars().nth(SHOWN).is_some() {
         shown.push('…');
     }
-    format!("“{shown}”")
+    shown
 }

@@ -11,7 +11,8 @@
 //! Only these statements are supported, not Tcl in general: any other is an error that quotes it.
 //! Comments, several statements per line (`;`) and braces instead of quotes are as in Tcl.
 //!
-//! Nodes are numbered without gaps; the lowest number, 0 or another, is node 0 of the scenario.
+//! Nodes are numbered without gaps; the lowest number, 0 or another, is node 0 of the scenario. They move in a plane,
+//! on the ground or at a common height `Z_`. A node without `setdest` stays where it is.
 //!
 //! A node starts from its position at that time, moves in a straight line, and stops at its
 //! destination. A later `setdest` interrupts it, and of two at the same time the later line takes
@@ -53,6 +54,8 @@ struct Ns2File {
     /// Declared size of the area, if any.
     size: [Option<f64>; 2],
     duration: Option<Duration>,
+    /// Height of all nodes, if any has one.
+    height: Option<f64>,
 }
 
 struct Node {
@@ -79,9 +82,10 @@ impl Ns2File {
         let new = || Node { first: place, start: [None; 3], moves: Vec::new() };
         match *statement {
             Statement::SetPosition { node: number, axis, value } => {
-                if axis == 2 && value != 0.0 {
+                if axis == 2 && *self.height.get_or_insert(value) != value {
                     let message = format!("node {number} has a height of {value} m");
-                    return Err(line.error_at(byte, message, "nodes move in a plane: Z_ is 0.0"));
+                    let help = "nodes move in a plane: Z_ is 0.0, or the same for all";
+                    return Err(line.error_at(byte, message, help));
                 }
                 if self.nodes.entry(number).or_insert_with(new).start[axis].replace(value).is_some()
                 {

@@ -6,9 +6,9 @@ use super::error::{Line, MovementError, quoted};
 use crate::leg::seconds_after;
 
 /// Maximum absolute coordinate (m).
-const MAX_COORDINATE: f64 = 1e9;
+pub(super) const MAX_COORDINATE: f64 = 1e9;
 /// Maximum time (s).
-const MAX_TIME: f64 = 1e9;
+pub(super) const MAX_TIME: f64 = 1e9;
 /// Maximum speed (m/s).
 pub(super) const MAX_SPEED: f64 = 1e6;
 
@@ -32,7 +32,12 @@ impl Word<'_> {
             Ok(number) if (low..=high).contains(&number) => Ok(number),
             Ok(_) => {
                 let message = format!("{} is not a valid {what}", self.text);
-                Err(line.error_at(self.byte, message, format_args!("from {low:e} to {high:e}")))
+                let help = if high < 1e4 {
+                    format!("from {low} to {high}")
+                } else {
+                    format!("from {low:e} to {high:e}")
+                };
+                Err(line.error_at(self.byte, message, help))
             }
             Err(_) => {
                 let message = format!("expected a {what}, found {}", quoted(self.text));
@@ -46,6 +51,16 @@ impl Word<'_> {
         self.number(line, "coordinate in metres", (-MAX_COORDINATE, MAX_COORDINATE))
     }
 
+    /// Parses a latitude in degrees.
+    pub fn latitude(&self, line: &Line<'_>) -> Result<f64, MovementError> {
+        self.number(line, "latitude in degrees", (-90.0, 90.0))
+    }
+
+    /// Parses a longitude in degrees.
+    pub fn longitude(&self, line: &Line<'_>) -> Result<f64, MovementError> {
+        self.number(line, "longitude in degrees", (-180.0, 180.0))
+    }
+
     /// Parses a speed in m/s.
     pub fn speed(&self, line: &Line<'_>) -> Result<f64, MovementError> {
         self.number(line, "speed in m/s", (0.0, MAX_SPEED))
@@ -55,6 +70,12 @@ impl Word<'_> {
     pub fn time(&self, line: &Line<'_>) -> Result<Instant, MovementError> {
         let seconds = self.number(line, "time in seconds", (0.0, MAX_TIME))?;
         Ok(seconds_after(Instant::ZERO, seconds))
+    }
+
+    /// Parses a time in seconds, in nanoseconds.
+    pub fn nanos(&self, line: &Line<'_>) -> Result<i64, MovementError> {
+        // At most 10¹⁸.
+        Ok(self.time(line)?.as_nanos().cast_signed())
     }
 
     /// Parses a count of nodes or hops.

@@ -89,7 +89,7 @@ fn power_falls_by_the_exponent() {
         PropagationModel::LogDistance { exponent: 3.0, shadowing_db: 0.0, decorrelation: None };
     let radio = radio(RadioConfig { model, ..RadioConfig::STANDARD });
     close(radio.power(400.0) / radio.power(1600.0), 8.0, 1e-12);
-    assert!(!radio.has_shadowing());
+    assert!(!radio.varies());
 }
 
 fn shadowed(stations: u32, seed: u64) -> Propagation {

@@ -4,6 +4,7 @@ mod air;
 mod contention;
 mod enabled;
 mod exchange;
+mod ofdm;
 mod properties;
 mod reservation;
 mod saturation;

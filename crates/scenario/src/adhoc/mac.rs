@@ -1,7 +1,7 @@
 //! The table `mac`: medium access control.
 
 use driftway_base::Probability;
-use driftway_radio::dcf::{CaptureModel, ResponseTimeout};
+use driftway_radio::dcf::{CaptureModel, Phy, ResponseTimeout};
 use driftway_radio::{DcfConfig, TdmaConfig};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,11 @@ table! {
     /// IEEE 802.11-1999 DCF with the DSSS physical layer: the table `mac` with `kind = "dcf"`.
     /// Defaults are those of the standard. The deviations of ns-2.35 are listed in `docs/ns-2.md`.
     Dcf of DcfConfig = DcfConfig::STANDARD, "a table with the keys of a DCF";
+    /// Physical layer: `"dsss"`, or `"erp-ofdm"`, 802.11g without older stations (IEEE 802.11-2007 §19), whose rates
+    /// are 6, 9, 12, 18, 24, 36, 48 and 54 Mbit/s and whose frames take whole symbols of 4 µs and 6 µs more. With
+    /// `"erp-ofdm"` the defaults are `data_rate = "54 Mbit/s"`, the highest of 6, 12 and 24 Mbit/s up to it as
+    /// `basic_rate`, `preamble = "20 us"`, `slot = "9 us"` and `cw_min = 15`.
+    phy: Keyword<Phy>,
     /// Bit rate of unicast data frames.
     data_rate: BitRate,
     /// Bit rate of RTS, CTS, ACK and broadcast frames.
@@ -220,6 +225,11 @@ impl RuledValue for MacTimeout {
             Self::WholeFrame(time) => Some(*time),
         }
     }
+}
+
+impl Keywords for Phy {
+    const ALL: &'static [(&'static str, Self)] =
+        &[("dsss", Self::Dsss), ("erp-ofdm", Self::ErpOfdm)];
 }
 
 impl Keywords for CaptureModel {

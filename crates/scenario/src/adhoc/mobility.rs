@@ -8,9 +8,10 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::movement_file::{FileNames, MovementFile, MovementFormat};
 use crate::registered::Registered;
 use crate::value_or::{OneOrRange, one_or_range};
-use crate::{Distance, Speed, Time};
+use crate::{Angle, Distance, Speed, Time};
 
 /// Positions and movement of nodes, in one of five forms.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -39,7 +40,7 @@ impl Mobility {
     /// Movement of the nodes, for readers: `do not move`.
     pub fn label(&self) -> String {
         match self {
-            Self::File(movement) => format!("move as in {}", movement.file),
+            Self::File(movement) => format!("move as in {}", movement.file.label()),
             Self::Model(MobilityModel::RandomWaypoint { speed: (slow, fast), .. }) => {
                 format!("move between random waypoints at {slow} to {fast}")
             }
@@ -57,33 +58,6 @@ impl Mobility {
 
 /// A position: x and y.
 pub type Point = (Distance, Distance);
-
-/// A movement file, `{ file = "rwp50.mov" }`.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct MovementFile {
-    /// File name, relative to the directory of the scenario file. With `{seed}` in the name, as in
-    /// `"rwp-{seed}.mov"`, each run has the file of its seed; all have the same number of nodes.
-    /// A file may be compressed by gzip, up to 64 MiB unpacked.
-    pub file: String,
-    /// Format of the file: `"ns-2"` or `"bonnmotion"`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-default" = "detected from its content"))]
-    pub format: Option<MovementFormat>,
-}
-
-/// Format of a movement file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case", expecting = "a word")]
-pub enum MovementFormat {
-    /// `"ns-2"`: lines such as `$node_(0) set X_ 10` and `$ns_ at 1 "$node_(0) setdest 20 30 5"`,
-    /// as ns-2's setdest and BonnMotion's ns-2 export write them. Nodes are numbered without gaps;
-    /// the lowest number, 0 or another, is node 0.
-    #[serde(rename = "ns-2")]
-    Ns2,
-    /// `"bonnmotion"`: BonnMotion's native format, one line per node with repeated time, x and y.
-    #[serde(rename = "bonnmotion")]
-    BonnMotion,
-}
 
 /// A mobility model, `{ model = "…", … }`.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -154,8 +128,11 @@ const FORMS: &str = "mobility: { file = \"x.mov\" }, { model = \"random-waypoint
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MobilityKeys {
-    file: Option<String>,
+    file: Option<FileNames>,
     format: Option<MovementFormat>,
+    start: Option<Time>,
+    origin: Option<(Angle, Angle)>,
+    offset: Option<(Distance, Distance)>,
     model: Option<ModelName>,
     speed: Option<OneOrRange<Speed>>,
     pause: Option<OneOrRange<Time>>,
@@ -182,6 +159,9 @@ impl MobilityKeys {
         let written = [
             ("file", self.file.is_some()),
             ("format", self.format.is_some()),
+            ("start", self.start.is_some()),
+            ("origin", self.origin.is_some()),
+            ("offset", self.offset.is_some()),
             ("model", self.model.is_some()),
             ("speed", self.speed.is_some()),
             ("pause", self.pause.is_some()),
@@ -224,8 +204,11 @@ impl MobilityKeys {
             };
         }
         if let Some(file) = self.file {
-            only("`file`", &["file", "format"])?;
-            return Ok(Mobility::File(MovementFile { file, format: self.format }));
+            only("`file`", &["file", "format", "start", "origin", "offset"])?;
+            let Self { format, start, origin, offset, .. } = self;
+            let file = MovementFile { file, format, start, origin, offset };
+            file.check()?;
+            return Ok(Mobility::File(file));
         }
         if let Some(positions) = self.positions {
             only("`positions`", &["positions"])?;

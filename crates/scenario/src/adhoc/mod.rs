@@ -3,12 +3,16 @@
 pub(crate) mod aodv;
 pub(crate) mod arp;
 pub(crate) mod compat;
+mod defaults;
 pub(crate) mod dsr;
 pub(crate) mod dsr_cache;
 pub(crate) mod energy;
 pub(crate) mod mac;
 pub(crate) mod mobility;
 pub(crate) mod movement;
+pub(crate) mod movement_file;
+mod movement_notes;
+mod phy;
 pub(crate) mod radio;
 pub(crate) mod routing;
 pub(crate) mod seeded_movement;
@@ -25,8 +29,9 @@ pub use arp::Arp;
 pub use compat::Compat;
 pub use dsr::Dsr;
 pub use mac::{Dcf, Mac, Tdma};
-pub use mobility::{Mobility, MobilityModel, MovementFile, MovementFormat, Point};
-pub use radio::{CaptureRatio, Propagation, Radio};
+pub use mobility::{Mobility, MobilityModel, Point};
+pub use movement_file::{FileNames, MovementFile, MovementFormat};
+pub use radio::{CaptureRatio, Fading, Propagation, Radio};
 pub use routing::Routing;
 
 use crate::keys::keys;

@@ -6,7 +6,7 @@ use std::path::Path;
 use driftway_radio::movement::{self, Movement, MovementError};
 use flate2::read::MultiGzDecoder;
 
-use super::mobility::{self, MovementFormat};
+use super::movement_file::MovementFile;
 use crate::error::Error;
 use crate::regular_file::read_bytes;
 
@@ -27,20 +27,28 @@ pub(crate) enum MovementFileError {
     Invalid(Error),
 }
 
-/// Loads the file `named`, whose name is relative to the directory of the scenario file `scenario`.
-pub(crate) fn load(
-    named: &mobility::MovementFile,
-    scenario: &str,
-) -> Result<Movement, MovementFileError> {
+/// Loads the files `named`, whose names are relative to the directory of the scenario file `scenario`.
+pub(crate) fn load(named: &MovementFile, scenario: &str) -> Result<Movement, MovementFileError> {
     let folder = Path::new(scenario).parent().unwrap_or(Path::new(""));
-    let path = folder.join(&named.file);
-    let name = path.display().to_string();
-    let bytes = read_bytes(&path, MAX_BYTES).map_err(|unreadable| {
-        MovementFileError::Unreadable(format!(
-            "{name}: {unreadable}\nthe name of a movement file is relative to the scenario's directory"
-        ))
-    })?;
-    let bytes = if bytes.starts_with(&GZIP) { unpack(&name, &bytes)? } else { bytes };
+    let mut files = Vec::new();
+    for file in named.file.iter() {
+        let path = folder.join(file);
+        let name = path.display().to_string();
+        let bytes = read_bytes(&path, MAX_BYTES).map_err(|unreadable| {
+            MovementFileError::Unreadable(format!(
+                "{name}: {unreadable}\nthe name of a movement file is relative to the scenario's directory"
+            ))
+        })?;
+        let bytes = if bytes.starts_with(&GZIP) { unpack(&name, &bytes)? } else { bytes };
+        files.push((name, bytes));
+        let total: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
+        if total as u64 > MAX_BYTES {
+            let message = format!("the movement files are larger than {} MiB", MAX_BYTES >> 20);
+            return Err(MovementFileError::Unreadable(format!(
+                "{message}\nsmaller or fewer files"
+            )));
+        }
+    }
     let wrong = |error: MovementError| {
         let MovementError { file, line, column, message, help } = error;
         MovementFileError::Invalid(Error::in_file(
@@ -49,13 +57,10 @@ pub(crate) fn load(
             &help,
         ))
     };
-    let text = movement::decode(&name, &bytes).map_err(wrong)?;
-    let read = match named.format {
-        None => movement::parse(&name, text),
-        Some(MovementFormat::Ns2) => movement::ns2::parse(&name, text),
-        Some(MovementFormat::BonnMotion) => movement::bonnmotion::parse(&name, text),
-    };
-    read.map_err(wrong)
+    let decode = |(name, bytes)| Ok((name, movement::decode(name, bytes)?));
+    let named_bytes = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice()));
+    let texts = named_bytes.map(decode).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    movement::read(&texts, &named.options()).map_err(wrong)
 }
 
 /// Unpacks a file compressed by gzip, as BonnMotion writes it.

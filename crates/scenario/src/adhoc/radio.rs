@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use driftway_radio::{PropagationModel, RadioConfig, Threshold};
+use driftway_radio::{FadingModel, PropagationModel, RadioConfig, Threshold};
 use serde::{Deserialize, Serialize};
 
 use super::energy::{self, Energy, EnergyPreset};
@@ -55,6 +55,11 @@ keys! {
         /// Capture ratio: the ratio by which a frame must exceed an overlapping one to be received;
         /// `"none"`: overlapping frames are always lost.
         capture: CaptureRatio = CaptureRatio::Ratio(Decibel(10.0)),
+        /// Small-scale fading: `"rayleigh"`, `{ rician = "6 dB" }` or `{ nakagami = 1.5 }`. The received power of each frame
+        /// is drawn anew for each receiver around its mean, up to 14 dB above it; what is in range on average may be lost, and what
+        /// is beyond may be received. Not with `propagation = "range"`. The trend by which links are reported as
+        /// fading, and their strength, are those of the mean.
+        fading: Option<Fading> => "none",
         /// Probability that a node fails to receive a frame which it could decode. 0 to 1.
         packet_error_rate: f64 = 0.0,
         /// Power that the radio draws in each of its states, so that the energy of each node is
@@ -64,6 +69,22 @@ keys! {
         #[schemars(with = "Option<OrTable<EnergyPreset, Energy>>")]
         energy: Option<Energy> => "none, energy is not measured",
     }
+}
+
+/// Distribution of the received power of a frame around its mean.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(
+    rename_all = "kebab-case",
+    expecting = "\"rayleigh\", { rician = \"6 dB\" } or { nakagami = 1.5 }"
+)]
+pub enum Fading {
+    /// `"rayleigh"`: no direct path.
+    Rayleigh,
+    /// `{ rician = "6 dB" }`: a direct path, whose power exceeds that of all others together by this K factor, at most
+    /// 60 dB.
+    Rician(Decibel),
+    /// `{ nakagami = 1.5 }`: the m-distribution of this shape, 0.5 to 1000; 1 is `"rayleigh"`.
+    Nakagami(f64),
 }
 
 /// Propagation model: the attenuation over distance.
@@ -131,6 +152,11 @@ impl Radio {
                 CaptureRatio::None => f64::INFINITY,
                 CaptureRatio::Ratio(ratio) => ratio.ratio(),
             },
+            fading: self.fading.map(|fading| match fading {
+                Fading::Rayleigh => FadingModel::Rayleigh,
+                Fading::Rician(factor) => FadingModel::Rician { factor: factor.ratio() },
+                Fading::Nakagami(shape) => FadingModel::Nakagami { shape },
+            }),
         }
     }
 

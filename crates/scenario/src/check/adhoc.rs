@@ -2,6 +2,7 @@
 
 use driftway_base::{Duration, Rate};
 use driftway_radio::ParameterError;
+use driftway_radio::dcf::Phy;
 use driftway_route::NextHopConfirmation;
 
 use super::link;
@@ -290,14 +291,24 @@ fn check_dcf(dcf: &Dcf) -> CheckResult {
             )
         })?;
     }
+    let ofdm = dcf.phy == Keyword(Phy::ErpOfdm);
     for (name, rate) in [("data_rate", dcf.data_rate), ("basic_rate", dcf.basic_rate)] {
-        require(rate <= MAX_DSSS_RATE || dcf.preamble <= MAX_OFDM_PREAMBLE, key(name), || {
-            format!(
-                "{rate} after a preamble of {}\nthe maximum of 802.11b is {MAX_DSSS_RATE}; higher rates use OFDM: \
-                 preamble = \"20 us\", slot = \"9 us\", sifs = \"16 us\", cw_min = 15",
-                dcf.preamble
-            )
+        let bps = rate.0.as_bps();
+        let is_listed = Phy::OFDM_RATES.iter().any(|rate| rate * 1_000_000 == bps);
+        require(!ofdm || is_listed, key(name), || {
+            format!("{rate} with OFDM\nits rates are 6, 9, 12, 18, 24, 36, 48 and 54 Mbit/s")
         })?;
+        require(
+            ofdm || rate <= MAX_DSSS_RATE || dcf.preamble <= MAX_OFDM_PREAMBLE,
+            key(name),
+            || {
+                format!(
+                    "{rate} after a preamble of {}\nthe maximum of 802.11b is {MAX_DSSS_RATE}; those of 802.11g need \
+                 phy = \"erp-ofdm\"",
+                    dcf.preamble
+                )
+            },
+        )?;
     }
     require(dcf.cw_min <= dcf.cw_max, key("cw_max"), || {
         format!("cw_max {} is below cw_min, {}", dcf.cw_max, dcf.cw_min)

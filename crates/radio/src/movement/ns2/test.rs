@@ -162,3 +162,34 @@ fn node_numbers_begin_anywhere() {
     let error = parse("core", &gap).expect_err("a gap").to_string();
     assert!(error.starts_with("core:3:1: there is a node 9, but no node 8"), "{error}");
 }
+
+/// Nodes at a common height move in a plane, too, as long as no `Z_` differs.
+#[test]
+fn nodes_have_a_common_height() {
+    let text = "$node_(1) set X_ 1.0\n$node_(1) set Y_ 2.0\n$node_(1) set Z_ 1.5\n\
+                $node_(2) set X_ 3.0\n$node_(2) set Y_ 4.0\n$node_(2) set Z_ 1.5\n";
+    let movement = parse("core", text).expect("a valid file");
+    // Neither node has a destination.
+    assert_eq!((movement.nodes(), movement.end()), (2, Instant::ZERO));
+    let other = text.replace("$node_(2) set Z_ 1.5", "$node_(2) set Z_ 2");
+    let error = parse("core", &other).expect_err("two heights").to_string();
+    assert!(error.starts_with("core:6:1: node 2 has a height of 2 m\nhelp: "), "{error}");
+}
+
+#[test]
+fn an_offset_moves_all_nodes_and_a_later_start_drops_what_was_before() {
+    let text = file(r#"$ns_ at 2.0 "$node_(0) setdest 40.0 -20.0 5.0""#);
+    let options = crate::movement::ReadOptions {
+        start: driftway_base::Duration::from_secs(7),
+        offset: (5.0, 20.0),
+        ..crate::movement::ReadOptions::default()
+    };
+    let movement = crate::movement::read(&[("test", &text)], &options).expect("a valid file");
+    // 50 m at 5 m/s, of which half at the start.
+    assert_eq!(movement.bounds().low, (30.0, 0.0));
+    assert_eq!(movement.bounds().high, (45.0, 20.0));
+    assert_eq!(movement.end(), Instant::from_secs(5));
+    let far = crate::movement::ReadOptions { offset: (1e9, 0.0), ..options };
+    let error = crate::movement::read(&[("test", &text)], &far).expect_err("too far").to_string();
+    assert!(error.starts_with("mobility.offset:1:1: an offset of 1000000000 m and 0 m"), "{error}");
+}

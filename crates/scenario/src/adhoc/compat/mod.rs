@@ -12,12 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use super::aodv::{Aodv, OVER_TDMA};
 use super::arp::ArpOptions;
+use super::defaults::insert_default;
 use super::dsr::Dsr;
 use super::mac::{Dcf, Tdma};
-use super::{radio, routing};
+use super::{phy, radio, routing};
 use crate::deviation::{Deviation, DeviationScope, in_table};
-use crate::error::{Diagnostic, Origin};
-use crate::tree::{Entry, Node, Value};
+use crate::error::Diagnostic;
+use crate::tree::{Node, Value};
 use crate::{node_names, queue};
 
 /// Source of the defaults.
@@ -66,6 +67,7 @@ pub(crate) fn expand(tree: &mut Node) -> Result<(), Diagnostic> {
 }
 
 fn expand_table(network: &mut Node) -> Result<(), Diagnostic> {
+    phy::expand(network)?;
     let text = |keys: [&str; 2], default: &'static str| -> String {
         match keys.iter().try_fold(&*network, |node, key| node.get(key)).map(|node| &node.value) {
             Some(Value::String(text)) => text.clone(),
@@ -111,33 +113,4 @@ fn expand_table(network: &mut Node) -> Result<(), Diagnostic> {
         insert_default(network, &keys, &deviation.ns2, origin)?;
     }
     Ok(())
-}
-
-/// Inserts `value` at `keys`, unless a value is written there.
-fn insert_default(
-    node: &mut Node,
-    keys: &[&str],
-    value: &str,
-    origin: Origin,
-) -> Result<(), Diagnostic> {
-    let (Some((first, rest)), Value::Table(entries)) = (keys.split_first(), &mut node.value) else {
-        return Ok(());
-    };
-    let place = match entries.iter().position(|entry| entry.key == *first) {
-        Some(_) if rest.is_empty() => return Ok(()),
-        Some(place) => place,
-        None => {
-            let mut node = match rest {
-                [] => Node::parse_value(value)?,
-                _ => Node { origin, value: Value::Table(Vec::new()) },
-            };
-            node.set_origin(origin);
-            entries.push(Entry { key: (*first).to_owned(), origin, node });
-            entries.len() - 1
-        }
-    };
-    match entries.get_mut(place) {
-        Some(entry) if !rest.is_empty() => insert_default(&mut entry.node, rest, value, origin),
-        _ => Ok(()),
-    }
 }

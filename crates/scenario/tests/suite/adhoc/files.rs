@@ -131,6 +131,44 @@ fn compressed_movement_files_are_read() {
     assert!(load("wrong", &broken, file).unwrap_err().starts_with("two.mov:7:"));
 }
 
+/// Files of one format are one movement, whose keys move and delay it.
+#[test]
+fn tracks_come_from_several_files() {
+    let track = |second: u32, lon: &str| {
+        format!(
+            "<gpx><trk><name>{lon}</name><trkseg><trkpt lat='60.1699' lon='{lon}'>\
+             <time>2026-05-04T07:30:{second}Z</time></trkpt></trkseg></trk></gpx>"
+        )
+    };
+    let mobility = "mobility = { file = [\"two.mov\", \"b.gpx\"], start = \"2 s\", \
+                    origin = [\"60.1699 deg\", \"24.9384 deg\"], offset = [\"10 m\", \"20 m\"] }";
+    let folder = folder("tracks", track(40, "24.9384").as_bytes(), mobility);
+    std::fs::write(folder.join("b.gpx"), gzip(track(50, "24.9484").as_bytes())).unwrap();
+    let scenario = Scenario::load(folder.join("scenario.toml"), &[]).unwrap();
+    let overrides = [("network.mobility.file".to_owned(), "[\"two.mov\", \"c.gpx\"]".to_owned())];
+    let error = Scenario::load(folder.join("scenario.toml"), &overrides).unwrap_err().to_string();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(error.contains("c.gpx: No such file"), "{error}");
+    let movement = network(&scenario).movement.as_ref().unwrap();
+    assert_eq!((movement.bounds().low, movement.nodes()), ((10.0, 20.0), 2));
+    // 555.1364 m by pymap3d.
+    assert!((movement.bounds().high.0 - 565.1364).abs() < 1e-3, "{:?}", movement.bounds());
+    let first: Vec<_> = movement.tracks().iter().map(|track| track.first.as_nanos()).collect();
+    assert_eq!(first, [0, 8_000_000_000]);
+    let shown = "file = [\"two.mov\", \"b.gpx\"]\nstart = \"2 s\"\norigin = [\"60.1699 deg\", \"24.9384 deg\"]\n";
+    assert!(scenario.show().contains(shown), "{}", scenario.show());
+    assert_eq!(
+        network(&scenario).movement_notes(Time::from_secs(20), |node| format!("n{node}")),
+        [
+            "positions: x from 10.0 m to 565.1 m, y from 20.0 m to 20.0 m",
+            "origin: x 10 m, y 20 m is at latitude 60.1699 deg, longitude 24.9384 deg",
+            "nodes: n0 `24.9384`, n1 `24.9484`",
+            "stand at their first position until they appear: n1 until 8 s",
+            "stand at their last position after they have left: n0 from 0 s, n1 from 8 s",
+        ]
+    );
+}
+
 #[test]
 fn errors_in_movement_files_are_located() {
     let file = "mobility = { file = \"two.mov\" }";
@@ -174,6 +212,45 @@ fn radio_keys_reach_the_configuration() {
     assert_eq!(config.model, model);
     assert_eq!(config.sense, driftway_radio::Threshold::Power(1e-11));
     assert!((config.antenna_gain - 1.995).abs() < 1e-3 && config.capture_ratio.is_infinite());
+}
+
+#[test]
+fn fading_reaches_the_configuration() {
+    let fading = |value| adhoc(&[("network.radio.fading", value)]).radio.config().fading;
+    assert_eq!(adhoc(&[]).radio.config().fading, None);
+    assert_eq!(fading("rayleigh"), Some(driftway_radio::FadingModel::Rayleigh));
+    let rician = driftway_radio::FadingModel::Rician { factor: 10.0 };
+    assert_eq!(fading("{ rician = \"10 dB\" }"), Some(rician));
+    let nakagami = driftway_radio::FadingModel::Nakagami { shape: 1.5 };
+    assert_eq!(fading("{ nakagami = 1.5 }"), Some(nakagami));
+}
+
+/// `phy` chooses the defaults of 802.11g; control frames have the highest mandatory rate up to the data's.
+#[test]
+fn a_physical_layer_has_its_defaults() {
+    use driftway_radio::DcfConfig;
+    let dcf = |mac: &str| adhoc(&[("network.mac", mac)]).dcf().expect("a DCF");
+    assert_eq!(dcf(r#"{ kind = "dcf" }"#), DcfConfig::STANDARD);
+    assert_eq!(dcf(r#"{ kind = "dcf", phy = "erp-ofdm" }"#), DcfConfig::ERP_OFDM);
+    for (rate, basic) in [(6, 6), (9, 6), (12, 12), (18, 12), (24, 24), (48, 24)] {
+        let mac = format!(r#"{{ kind = "dcf", phy = "erp-ofdm", data_rate = "{rate} Mbit/s" }}"#);
+        let config = dcf(&mac);
+        assert_eq!(config.data_rate.as_bps(), rate * 1_000_000);
+        assert_eq!(config.basic_rate.as_bps(), basic * 1_000_000, "{rate}");
+    }
+    let slow =
+        dcf(r#"{ kind = "dcf", phy = "erp-ofdm", slot = "20 us", basic_rate = "6 Mbit/s" }"#);
+    assert_eq!((slot_us(&slow), slow.basic_rate.as_bps()), (20, 6_000_000));
+    let ns2 = adhoc(&[
+        ("network.mac", r#"{ kind = "dcf", phy = "erp-ofdm" }"#),
+        ("network.compat", "ns-2"),
+    ]);
+    let ns2 = ns2.dcf().expect("a DCF");
+    assert_eq!((slot_us(&ns2), ns2.header_bytes), (9, 34));
+}
+
+fn slot_us(config: &driftway_radio::DcfConfig) -> u64 {
+    config.slot.as_nanos() / 1_000
 }
 
 #[test]
