@@ -1,5 +1,7 @@
 //! One run over time: the time–sequence plot and the congestion window.
 
+mod for_print;
+
 use driftway_base::Instant;
 use driftway_sim::trace::{FaultEvent, FlowEvent, FlowTrace};
 use plotly::common::{Fill, HoverInfo, Line, LineShape, Marker, MarkerSymbol, Mode};
@@ -52,15 +54,10 @@ impl TimeSequencePlot<'_> {
         self.shade_faults(&mut plot);
         let shown = self.initial_span();
         let offsets = self.offset_range(shown);
-        // A unit for the shown range, but at least kB for offsets above 1 kB.
-        let size = |(low, high): (f64, f64)| (high - low).max(high.min(1e3));
-        let scale = Scale::of("_bytes", offsets.map(size));
+        let scale = self.offset_scale(offsets);
         let (first, first_left_out) = self.segment_strokes(false, scale, shown);
         let (again, again_left_out) = self.segment_strokes(true, scale, shown);
-        let acks = self.step_line(scale.factor, shown, |event| match event {
-            FlowEvent::Acked(to) => Some(*to as f64),
-            _ => None,
-        });
+        let acks = self.acknowledged(scale, shown);
         add_line(&mut plot, acks, "acknowledged", |s| {
             s.line(Line::new().color(PALETTE[2]).width(1.5).shape(LineShape::Hv))
                 .hover_template("%{x} s: acknowledged up to %{y}<extra></extra>")
@@ -116,22 +113,7 @@ impl TimeSequencePlot<'_> {
         let mut plot = Plot::new();
         self.shade_states(&mut plot);
         self.shade_faults(&mut plot);
-        let sent = |event: &FlowEvent| match event {
-            FlowEvent::Sent(segment) => Some(*segment),
-            _ => None,
-        };
-        let cwnds = || self.trace.events.iter().filter_map(|(_, event)| sent(event));
-        let largest = cwnds().map(|s| s.cwnd).max().unwrap_or(0);
-        let scale = Scale::of("_bytes", [largest.into()]);
-        let cwnd =
-            self.step_line(scale.factor, EMPTY_SPAN, |event| sent(event).map(|s| s.cwnd.into()));
-        // The initial threshold is arbitrarily high (RFC 5681 §3.1): it would flatten the rest.
-        let ssthresh = self.step_line(scale.factor, EMPTY_SPAN, |event| {
-            sent(event)
-                .map(|s| s.ssthresh)
-                .filter(|s| *s <= largest.saturating_mul(2))
-                .map(f64::from)
-        });
+        let (scale, cwnd, ssthresh) = self.windows();
         let line = |colour, width| Line::new().color(colour).width(width).shape(LineShape::Hv);
         add_line(&mut plot, ssthresh, "ssthresh", |s| {
             s.line(line(PALETTE[4], 1.2)).hover_template("%{x} s: ssthresh %{y}<extra></extra>")
@@ -160,6 +142,41 @@ impl TimeSequencePlot<'_> {
             other than its normal one, grey bands are faults of the network. An aid is to \
             prevent reductions of the window without congestion.";
         Figure::new(format!("Congestion window: {}", self.name), explanation, plot)
+    }
+
+    /// The congestion window and the slow-start threshold as step lines, and their scale.
+    fn windows(&self) -> (Scale, Points, Points) {
+        let sent = |event: &FlowEvent| match event {
+            FlowEvent::Sent(segment) => Some(*segment),
+            _ => None,
+        };
+        let cwnds = || self.trace.events.iter().filter_map(|(_, event)| sent(event));
+        let largest = cwnds().map(|s| s.cwnd).max().unwrap_or(0);
+        let scale = Scale::of("_bytes", [largest.into()]);
+        let cwnd =
+            self.step_line(scale.factor, EMPTY_SPAN, |event| sent(event).map(|s| s.cwnd.into()));
+        // The initial threshold is arbitrarily high (RFC 5681 §3.1): it would flatten the rest.
+        let ssthresh = self.step_line(scale.factor, EMPTY_SPAN, |event| {
+            sent(event)
+                .map(|s| s.ssthresh)
+                .filter(|s| *s <= largest.saturating_mul(2))
+                .map(f64::from)
+        });
+        (scale, cwnd, ssthresh)
+    }
+
+    /// A unit for the shown range of offsets, but at least kB for offsets above 1 kB.
+    fn offset_scale(&self, offsets: Option<(f64, f64)>) -> Scale {
+        let size = |(low, high): (f64, f64)| (high - low).max(high.min(1e3));
+        Scale::of("_bytes", offsets.map(size))
+    }
+
+    /// The highest acknowledgment as a step line.
+    fn acknowledged(&self, scale: Scale, shown: Span) -> Points {
+        self.step_line(scale.factor, shown, |event| match event {
+            FlowEvent::Acked(to) => Some(*to as f64),
+            _ => None,
+        })
     }
 
     /// Initial time span of the time–sequence plot: some seconds around the retransmission nearest
@@ -292,11 +309,18 @@ impl TimeSequencePlot<'_> {
     }
 
     fn shade_faults(&self, plot: &mut Plot) {
+        for (name, spans) in self.fault_spans() {
+            add_bands(plot, &spans, name, GREY, 0.35);
+        }
+    }
+
+    /// The times of each kind of fault.
+    fn fault_spans(&self) -> Vec<(&'static str, Vec<Span>)> {
         let mut kinds: Vec<_> = self.faults.iter().map(|(_, mark)| mark.kind).collect();
         kinds.sort_unstable_by_key(|kind| kind.name());
         kinds.dedup();
-        for kind in kinds {
-            let mut spans: Vec<(f64, f64)> = Vec::new();
+        let of_kind = |kind| {
+            let mut spans: Vec<Span> = Vec::new();
             let mut open: Vec<(u32, Instant)> = Vec::new();
             for (at, mark) in self.faults.iter().filter(|(_, mark)| mark.kind == kind) {
                 if mark.begins {
@@ -306,11 +330,19 @@ impl TimeSequencePlot<'_> {
                 }
             }
             spans.extend(open.iter().map(|(_, from)| (self.time(*from), self.end_s)));
-            add_bands(plot, &spans, kind.name(), GREY, 0.35);
-        }
+            (kind.name(), spans)
+        };
+        kinds.into_iter().map(of_kind).collect()
     }
 
     fn shade_states(&self, plot: &mut Plot) {
+        for (index, (state, spans)) in self.state_spans().into_iter().enumerate() {
+            add_bands(plot, &spans, state, STATE_COLOURS[index % STATE_COLOURS.len()], 0.3);
+        }
+    }
+
+    /// The times of each state of the aid but the first, which is the normal one.
+    fn state_spans(&self) -> Vec<(&str, Vec<Span>)> {
         let changes: Vec<(f64, &str)> = self
             .trace
             .events
@@ -320,20 +352,18 @@ impl TimeSequencePlot<'_> {
                 _ => None,
             })
             .collect();
-        // The first state is the normal one, and has no band.
-        let Some(&(_, usual)) = changes.first() else { return };
+        let Some(&(_, usual)) = changes.first() else { return Vec::new() };
         let mut states: Vec<&str> = changes.iter().map(|(_, state)| *state).collect();
         states.sort_unstable();
         states.dedup();
         states.retain(|state| *state != usual);
         let ends = changes.iter().skip(1).map(|(at, _)| *at).chain([self.end_s]);
-        let spans: Vec<(&str, (f64, f64))> =
+        let spans: Vec<(&str, Span)> =
             changes.iter().zip(ends).map(|((from, state), to)| (*state, (*from, to))).collect();
-        for (index, state) in states.iter().enumerate() {
-            let its: Vec<_> =
-                spans.iter().filter(|(of, _)| of == state).map(|(_, span)| *span).collect();
-            add_bands(plot, &its, state, STATE_COLOURS[index % STATE_COLOURS.len()], 0.3);
-        }
+        let of_state = |state| {
+            (state, spans.iter().filter(|(of, _)| *of == state).map(|(_, span)| *span).collect())
+        };
+        states.into_iter().map(of_state).collect()
     }
 }
 

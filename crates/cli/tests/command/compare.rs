@@ -54,7 +54,11 @@ fn keys(value: &Value) -> Vec<&str> {
 fn the_document_has_cells_and_recommendations() {
     let bench = link();
     let command = ["compare", "link.toml", "--quick", "--json", "--out", "out"];
-    let document = bench.document(&command);
+    let document = bench.document(&[&command[..], &["--figures", "svg"]].concat());
+    let figures = names(&bench.path("out/figures"));
+    for name in ["relative-linux.svg", "relative-bbr3.svg", "network-link.svg"] {
+        assert!(figures.contains(&name.to_owned()), "{figures:?}");
+    }
     for key in ["schema", "version", "seeds", "cells", "recommendations"] {
         assert!(keys(&document).contains(&key), "{key}");
     }

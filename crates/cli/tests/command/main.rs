@@ -4,6 +4,7 @@ mod captures;
 mod chromium;
 mod compare;
 mod documented;
+mod figures;
 mod invalid_input;
 mod numbers;
 mod page;
