@@ -147,7 +147,8 @@ impl<'a> MeasuredMetric<'a> {
         let numbers = numbers_table(metric, sweep, self.x_scale, curves, references);
         Figure {
             notes: incomplete_notes(metric, curves, *axis, self.as_one),
-            numbers: Some(numbers),
+            constants: numbers.constants(),
+            numbers: Some(numbers.varying()),
             ..Figure::new(self.title(), explanation, plot)
         }
     }

@@ -10,6 +10,7 @@ mod heading;
 mod page;
 mod partition;
 mod study;
+mod thinning;
 mod time_sequence;
 mod variation;
 
@@ -200,6 +201,7 @@ fn flow_figures(set: &[ResultDir], sweep: &Variation) -> Result<FlowFigures, Fai
     };
     let mut drawn = FlowFigures::default();
     let FlowFigures { sequences, windows, for_print } = &mut drawn;
+    let flows = wanted.len().clamp(1, MAX_FLOWS_DRAWN);
     for (name, member, flow) in wanted.into_iter().take(MAX_FLOWS_DRAWN) {
         let Some(trace) = member.trace(flow)?.filter(|trace| !trace.events.is_empty()) else {
             continue;
@@ -208,13 +210,14 @@ fn flow_figures(set: &[ResultDir], sweep: &Variation) -> Result<FlowFigures, Fai
         let run = member.document.runs.first();
         let name = format!("{name}, seed {}", run.map_or(0, |run| run.seed));
         let end_s = run.map_or(0.0, |run| run.duration_s);
-        let plot = TimeSequencePlot { name: &name, trace: &trace, faults: &faults, end_s };
+        let plot = TimeSequencePlot { name: &name, trace: &trace, faults: &faults, end_s, flows };
         sequences.push(plot.time_sequence());
         windows.push(plot.congestion_window());
         let number = windows.len();
+        let alone = TimeSequencePlot { flows: 1, ..plot };
         for (id, content) in [
-            ("time-sequence", plot.time_sequence_for_print()),
-            ("congestion-window", plot.congestion_window_for_print()),
+            ("time-sequence", alone.time_sequence_for_print()),
+            ("congestion-window", alone.congestion_window_for_print()),
         ] {
             for_print.push(PrintFigure {
                 id: format!("{id}-{number}"),

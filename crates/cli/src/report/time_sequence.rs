@@ -1,36 +1,25 @@
 //! One run over time: the time–sequence plot and the congestion window.
 
 mod for_print;
+mod initial_span;
 
 use driftway_base::Instant;
-use driftway_sim::trace::{FaultEvent, FlowEvent, FlowTrace};
+use driftway_sim::trace::{FaultEvent, FlowEvent, FlowTrace, SentSegment};
 use plotly::common::{Fill, HoverInfo, Line, LineShape, Marker, MarkerSymbol, Mode};
 use plotly::layout::{Axis, RangeMode};
 use plotly::{Plot, Scatter};
 
+use super::thinning::{EMPTY_SPAN, MAX_STEPS, Span, span_contains, thin};
 use crate::page::figure::{Figure, GREY, PALETTE, axis, escaped, layout, rgb, rounded};
 use crate::text::Scale;
 
-/// Largest number of segments drawn of one kind; of more, every n-th is drawn.
-const MAX_SEGMENTS: usize = 15_000;
-
-/// Largest number of steps drawn of a step line; of more, the extremes of each stretch are drawn.
-const MAX_STEPS: usize = 12_000;
-
-/// Initial time span of a time–sequence plot (s).
-const INITIAL_SPAN_S: f64 = 20.0;
-
-/// Number of new segments that the initial time span must have.
-const MIN_NEW_SEGMENTS: usize = 10;
+/// Largest numbers of segments drawn on a page, sent first and again, of all flows together: of more, every n-th is drawn.
+/// With [`MAX_STEPS`] they keep a page of any run below 2 MB, of which plotly.js has half.
+const MAX_SENT: usize = 7_000;
+const MAX_SENT_AGAIN: usize = 2_000;
 
 /// A gap in a line.
 const GAP: (Option<f64>, Option<f64>) = (None, None);
-
-/// Start and end of a time span (s).
-pub type Span = (f64, f64);
-
-/// The empty time span.
-pub const EMPTY_SPAN: Span = (f64::INFINITY, f64::NEG_INFINITY);
 
 /// Points of a line, `None` at gaps.
 pub type Points = Vec<(Option<f64>, Option<f64>)>;
@@ -45,6 +34,8 @@ pub struct TimeSequencePlot<'a> {
     pub faults: &'a [(Instant, FaultEvent)],
     /// End of the run (s).
     pub end_s: f64,
+    /// Number of flows that share the page.
+    pub flows: usize,
 }
 
 impl TimeSequencePlot<'_> {
@@ -84,7 +75,7 @@ impl TimeSequencePlot<'_> {
         let window = if all {
             "Drag to zoom, double-click to see all."
         } else {
-            "The plot starts with some seconds from the middle of the transfer; double-click to \
+            "The plot starts with some seconds around a fault or a retransmission; double-click to \
              see all, drag to zoom."
         };
         let explanation = format!(
@@ -99,8 +90,8 @@ impl TimeSequencePlot<'_> {
                 .filter(|(step, _)| *step > 1)
                 .map(|(step, what)| {
                     format!(
-                        "Outside of the initial range, one in {step} {what} is drawn; the \
-                         trace's CSV file has them all."
+                        "One in {step} {what} is drawn, in the initial range more; the trace's CSV \
+                         file has them all."
                     )
                 })
                 .collect(),
@@ -179,42 +170,6 @@ impl TimeSequencePlot<'_> {
         })
     }
 
-    /// Initial time span of the time–sequence plot: some seconds around the retransmission nearest
-    /// to the middle of the transfer that has enough new data around it, or around the middle; the
-    /// whole run if the transfer is short.
-    fn initial_span(&self) -> Span {
-        let times = || self.trace.events.iter().map(|(at, _)| at.as_secs_f64());
-        let begin = times().next().unwrap_or(0.0);
-        let end = times().next_back().unwrap_or(self.end_s);
-        if end - begin <= INITIAL_SPAN_S {
-            return (0.0, self.end_s);
-        }
-        let sent = |retransmission: bool| {
-            let time = move |(at, event): &(Instant, FlowEvent)| match event {
-                FlowEvent::Sent(segment) if segment.retransmission == retransmission => {
-                    Some(at.as_secs_f64())
-                }
-                _ => None,
-            };
-            self.trace.events.iter().filter_map(time).collect::<Vec<f64>>()
-        };
-        let around = |centre: f64| {
-            let from = (centre - INITIAL_SPAN_S / 2.0).clamp(begin, end - INITIAL_SPAN_S).floor();
-            (from, from + INITIAL_SPAN_S)
-        };
-        let new = sent(false);
-        let lively = |at: &f64| {
-            let (from, to) = around(*at);
-            new.partition_point(|at| *at <= to) - new.partition_point(|at| *at < from)
-                >= MIN_NEW_SEGMENTS
-        };
-        let middle = f64::midpoint(begin, end);
-        let nearest = |a: &f64, b: &f64| (a - middle).abs().total_cmp(&(b - middle).abs());
-        let resent = sent(true);
-        let centre = resent.iter().copied().filter(lively).min_by(nearest);
-        around(centre.or_else(|| resent.into_iter().min_by(nearest)).unwrap_or(middle))
-    }
-
     /// Range of the stream offsets of all events in a time span; `None` without events.
     fn offset_range(&self, times: Span) -> Option<(f64, f64)> {
         let reach = |(at, event): &(Instant, FlowEvent)| {
@@ -245,9 +200,9 @@ impl TimeSequencePlot<'_> {
         rounded(at.as_secs_f64(), self.end_s)
     }
 
-    /// A stroke for each segment, from its first byte to its last, and the step n: outside of
-    /// `whole`, only every n-th segment is drawn.
-    fn segment_strokes(&self, retransmission: bool, scale: Scale, whole: Span) -> (Points, usize) {
+    /// A stroke for each segment, from its first byte to its last, and the step n: outside of `shown` only every n-th segment
+    /// is drawn, and within it as many as outside.
+    fn segment_strokes(&self, retransmission: bool, scale: Scale, shown: Span) -> (Points, usize) {
         let all: Vec<_> = self
             .trace
             .events
@@ -257,10 +212,17 @@ impl TimeSequencePlot<'_> {
                 _ => None,
             })
             .collect();
-        let step = all.len().div_ceil(MAX_SEGMENTS).max(1);
+        let most = if retransmission { MAX_SENT_AGAIN } else { MAX_SENT } / self.flows;
+        let is_inside = |(at, _): &(Instant, SentSegment)| span_contains(shown, at.as_secs_f64());
+        let inside = all.iter().filter(|of| is_inside(of)).count();
+        let step = |count: usize, most: usize| count.div_ceil(most.max(1)).max(1);
+        let (step, step_inside) = match all.len() <= most {
+            true => (1, 1),
+            false => (step(all.len() - inside, most / 2), step(inside, most / 2)),
+        };
         let span = self.highest_offset() as f64 * scale.factor;
-        let kept = all.iter().enumerate().filter(|(index, (at, _))| {
-            index.is_multiple_of(step) || span_contains(whole, at.as_secs_f64())
+        let kept = all.iter().enumerate().filter(|(index, of)| {
+            index.is_multiple_of(if is_inside(of) { step_inside } else { step })
         });
         let points = kept.flat_map(|(_, (at, segment))| {
             let y = |offset: u64| Some(rounded(offset as f64 * scale.factor, span));
@@ -268,7 +230,7 @@ impl TimeSequencePlot<'_> {
             let end = segment.offset + u64::from(segment.length);
             [(x, y(segment.offset)), (x, y(end)), GAP]
         });
-        (points.collect(), step)
+        (points.collect(), step.max(step_inside))
     }
 
     /// A step line through the values of `read`: its steps, and within `whole` all of them.
@@ -290,7 +252,10 @@ impl TimeSequencePlot<'_> {
             }
         }
         corners.extend(last);
-        thin(&corners, whole).into_iter().map(|(x, y)| (Some(x), Some(y))).collect()
+        thin(&corners, whole, MAX_STEPS / self.flows)
+            .into_iter()
+            .map(|(x, y)| (Some(x), Some(y)))
+            .collect()
     }
 
     /// Times of an event, at the height of the congestion window at that time.
@@ -373,10 +338,6 @@ fn layout_above_bands(x_axis: Axis, y_axis: Axis) -> plotly::Layout {
     layout().x_axis(x_axis).y_axis(y_axis.overlaying("y2")).y_axis2(below)
 }
 
-const fn span_contains((from, to): Span, at: f64) -> bool {
-    from <= at && at <= to
-}
-
 /// Colours of an aid's states, different from those of the lines above them.
 const STATE_COLOURS: [&str; 4] = ["#56B4E9", "#E69F00", "#CC79A7", "#009E73"];
 
@@ -419,83 +380,33 @@ pub fn add_line(
 
 pub type LineTrace = Scatter<Option<f64>, Option<f64>>;
 
-/// Keeps the lowest and the highest step of each stretch, and all within `whole`: the others are too
-/// close to be seen, and no extreme is lost.
-pub fn thin(corners: &[(f64, f64)], whole: Span) -> Vec<(f64, f64)> {
-    if corners.len() <= MAX_STEPS {
-        return corners.to_vec();
-    }
-    let stretch = corners.len().div_ceil(MAX_STEPS / 2);
-    let kept = |corners: &[(f64, f64)]| {
-        let height = |index: &usize| corners[*index].1;
-        let by_height = |a: &usize, b: &usize| height(a).total_cmp(&height(b));
-        let lowest = (0..corners.len()).min_by(by_height);
-        let highest = (0..corners.len()).max_by(by_height);
-        let kept = |(index, corner): (usize, &(f64, f64))| {
-            let some = Some(index);
-            (some == lowest || some == highest || span_contains(whole, corner.0)).then_some(*corner)
-        };
-        corners.iter().enumerate().filter_map(kept).collect::<Vec<_>>()
-    };
-    corners.chunks(stretch).flat_map(kept).collect()
-}
-
 #[cfg(test)]
 mod test {
-    use driftway_sim::trace::SentSegment;
-
     use super::*;
 
+    /// As many segments as a fast link carries: no plot outgrows its share of the page.
     #[test]
-    fn thinning_keeps_the_extremes() {
-        let corners: Vec<(f64, f64)> = (0..100_000)
-            .map(|i| (f64::from(i), if i == 54_321 { 1e6 } else { f64::from(i % 7) }))
-            .collect();
-        let thinned = thin(&corners, (70_000.0, 70_099.0));
-        assert!(thinned.len() <= MAX_STEPS + 102);
-        assert_eq!(
-            thinned.iter().filter(|c| span_contains((70_000.0, 70_099.0), c.0)).count(),
-            100
-        );
-        assert!(thinned.contains(&(54_321.0, 1e6)));
-        assert!(thinned.is_sorted_by(|a, b| a.0 <= b.0));
-    }
-
-    /// A segment every second from 0 to 100 s, except in `silence`; those in `resent` are
-    /// retransmissions.
-    fn trace(resent: &[u64], silence: std::ops::Range<u64>) -> FlowTrace {
-        let segment = |second: u64| {
-            let segment = SentSegment {
-                rto: None,
-                offset: second * 100,
-                length: 100,
-                retransmission: resent.contains(&second),
-                cwnd: 0,
-                ssthresh: 0,
-            };
-            (Instant::from_secs(second), FlowEvent::Sent(segment))
+    fn many_segments_are_thinned_also_in_the_initial_span() {
+        let segment = |number: u64| SentSegment {
+            rto: None,
+            offset: number * 1000,
+            length: 1000,
+            retransmission: number.is_multiple_of(7),
+            cwnd: (number % 90) as u32 * 1000,
+            ssthresh: 0,
         };
-        let sent = (0..=100).filter(|second| resent.contains(second) || !silence.contains(second));
         let mut trace = FlowTrace::default();
-        trace.events.extend(sent.map(segment));
-        trace
-    }
-
-    #[test]
-    fn the_initial_span_is_around_a_retransmission_near_the_middle() {
-        let shown = |resent: &[u64]| {
-            let trace = trace(resent, 0..0);
-            let plot = TimeSequencePlot { name: "", trace: &trace, faults: &[], end_s: 100.0 };
-            let shown = plot.initial_span();
-            (shown, plot.offset_range(shown).unwrap())
-        };
-        assert_eq!(shown(&[10, 60, 95]), ((50.0, 70.0), (5000.0, 7100.0)));
-        assert_eq!(shown(&[]).0, (40.0, 60.0));
-        assert_eq!(shown(&[97]).0, (80.0, 100.0));
-        assert_eq!(shown(&[2]).0, (0.0, 20.0));
-        let cut = trace(&[35, 45, 55, 63, 65], 30..65);
-        let plot = TimeSequencePlot { name: "", trace: &cut, faults: &[], end_s: 100.0 };
-        assert_eq!(plot.initial_span(), (55.0, 75.0));
+        for number in 0..200_000 {
+            let at = Instant::from_micros(number * 500);
+            trace.events.push((at, FlowEvent::Sent(segment(number))));
+            trace.events.push((at, FlowEvent::Acked(number * 1000)));
+        }
+        for flows in [1, 12] {
+            let plot =
+                TimeSequencePlot { name: "", trace: &trace, faults: &[], end_s: 100.0, flows };
+            let bytes = plot.time_sequence().json.len() + plot.congestion_window().json.len();
+            assert!(bytes * flows < 850_000, "{flows}: {bytes}");
+        }
     }
 
     #[test]

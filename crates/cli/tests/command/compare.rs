@@ -100,7 +100,7 @@ fn the_document_has_cells_and_recommendations() {
     for key in ["network", "sentence", "aid", "tcp", "evidence"] {
         assert!(keys(&recommendations[0]).contains(&key), "{key}");
     }
-    assert_eq!(names(&bench.path("out")), ["index.html", "results.json"]);
+    assert_eq!(names(&bench.path("out")), ["figures", "index.html", "results.json"]);
     let page = fs::read_to_string(bench.path("out/index.html")).unwrap();
     // Where carry is behind stands first, then what to use, then the rest.
     let parts = [

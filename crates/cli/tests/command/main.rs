@@ -8,6 +8,7 @@ mod figures;
 mod invalid_input;
 mod numbers;
 mod page;
+mod page_in_browser;
 mod paper;
 mod replay;
 mod results;
