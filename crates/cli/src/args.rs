@@ -13,6 +13,7 @@ use driftway_scenario::{Size, Time};
 
 use crate::assignment::assignment;
 use crate::ctl::args::CtlArgs;
+use crate::figures::options::FigureOptions;
 use crate::help::help;
 use crate::shim::args::ShimArgs;
 
@@ -401,7 +402,7 @@ pub struct SweepArgs {
     #[arg(long)]
     pub fresh: bool,
     /// Perform the I-th of N parts of the runs, from 1, and write their records to DIR
-    #[arg(long, value_name = "I/N", value_parser = Shard::from_str, requires = "out", conflicts_with = "json")]
+    #[arg(long, value_name = "I/N", value_parser = Shard::from_str, requires = "out", conflicts_with_all = ["json", "figures"])]
     pub shard: Option<Shard>,
     /// Take the runs from the directories of all shards
     #[arg(long, value_name = "DIR", num_args = 1.., requires = "out", conflicts_with_all = ["shard", "fresh"])]
@@ -412,6 +413,8 @@ pub struct SweepArgs {
     /// Write the page, results.json, and tables as CSV and Parquet to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub figures_for_print: FigureOptions,
     /// Print one JSON document instead of tables
     #[arg(long)]
     pub json: bool,
@@ -441,6 +444,8 @@ pub struct CompareArgs {
     /// Write index.html and results.json to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub figures_for_print: FigureOptions,
     /// Print one JSON document instead of tables
     #[arg(long)]
     pub json: bool,
@@ -465,7 +470,7 @@ pub struct PaperArgs {
     #[arg(long)]
     pub quick: bool,
     /// Run with this machine's own TCP, without and with the shim
-    #[arg(long)]
+    #[arg(long, conflicts_with = "figures")]
     pub kernel: bool,
     /// A congestion control; repeatable [default: cubic, reno]
     #[arg(long, value_name = "NAME", requires = "kernel")]
@@ -483,11 +488,13 @@ pub struct PaperArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Compare each number cited in its texts with the value of a run
-    #[arg(long, conflicts_with_all = ["figure", "reading", "runs", "quick", "kernel", "out", "json"])]
+    #[arg(long, conflicts_with_all = ["figure", "reading", "runs", "quick", "kernel", "out", "json", "figures"])]
     pub numbers: bool,
     /// Record the results (of --figure) in results.csv and the README
     #[arg(long, conflicts_with_all = ["reading", "runs", "quick", "kernel", "numbers"])]
     pub record: bool,
+    #[command(flatten)]
+    pub figures_for_print: FigureOptions,
     /// Print one JSON document instead of tables
     #[arg(long)]
     pub json: bool,
@@ -499,6 +506,8 @@ pub struct ReportArgs {
     /// A directory written by `run --out`, or one with such subdirectories
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
+    #[command(flatten)]
+    pub figures_for_print: FigureOptions,
 }
 
 /// `driftway replay`

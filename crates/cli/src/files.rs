@@ -9,6 +9,9 @@ use crate::failure::Failure;
 /// File with the names of the files of a set of results, in the same directory.
 const MANIFEST: &str = ".driftway";
 
+/// The only folder that files of a set may be in.
+const FIGURES: &str = "figures/";
+
 /// Output directory for results. It is created, and tested for writing, before a command starts its
 /// work, so that hours of work do not fail at the end.
 #[derive(Debug)]
@@ -59,7 +62,7 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// Adds a file that `fill` writes.
+    /// Adds a file that `fill` writes; its name may be `figures/` and that of a file.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -69,6 +72,7 @@ impl Staging {
         fill: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), E>,
     ) -> Result<(), Failure> {
         let path = self.staged.path().join(name);
+        make_folder_of(&path)?;
         let failure = |e: &dyn std::fmt::Display| {
             Failure::Failed(format!("cannot write {}: {e}", self.dir.join(name).display()))
         };
@@ -135,11 +139,18 @@ impl Staging {
         names += &format!("\n{last}\n");
         self.write_text(MANIFEST, &names)?;
         self.names.push(last);
-        let is_plain = |name: &&str| Path::new(name).file_name() == Some(name.as_ref());
+        let is_plain = |name: &&str| {
+            let name = name.strip_prefix(FIGURES).unwrap_or(name);
+            Path::new(name).file_name() == Some(name.as_ref())
+        };
         // The main document of the previous set is removed first.
         for name in older.lines().rev().filter(is_plain) {
             if !self.names.iter().any(|new| new == name) {
                 remove(&self.dir.join(name))?;
+                if name.starts_with(FIGURES) {
+                    // Fails while other files are there, which stay.
+                    let _ = fs::remove_dir(self.dir.join(FIGURES));
+                }
             }
         }
         self.commit()
@@ -156,11 +167,18 @@ impl Staging {
         }
         for name in &self.names {
             let place = self.dir.join(name);
+            make_folder_of(&place)?;
             fs::rename(self.staged.path().join(name), &place)
                 .map_err(|e| Failure::file("write", &place, &e))?;
         }
         Ok(())
     }
+}
+
+/// Creates the folder of a file.
+fn make_folder_of(file: &Path) -> Result<(), Failure> {
+    let Some(folder) = file.parent() else { return Ok(()) };
+    fs::create_dir_all(folder).map_err(|e| Failure::file("make the directory", folder, &e))
 }
 
 /// Removes a file, if it exists.
@@ -238,11 +256,20 @@ mod test {
         set(&["trace-2", "results.json"]);
         assert_eq!(file_names(top.path()), [".driftway", "mine.txt", "results.json", "trace-2"]);
         // Paths in the manifest are not followed.
-        fs::write(top.path().join(MANIFEST), "../x\n/etc/passwd\n..\nmine.txt\n").unwrap();
+        let paths = "../x\n/etc/passwd\n..\nmine.txt\nfigures/../../x\nfigures/\n";
+        fs::write(top.path().join(MANIFEST), paths).unwrap();
         fs::write(top.path().parent().unwrap().join("x"), "").unwrap();
         set(&["results.json"]);
         assert_eq!(file_names(top.path()), [".driftway", "results.json", "trace-2"]);
         assert!(top.path().parent().unwrap().join("x").exists());
         fs::remove_file(top.path().parent().unwrap().join("x")).unwrap();
+        // The folder of figures goes with its last file.
+        set(&["figures/8.svg", "figures/9.svg", "results.json"]);
+        fs::write(top.path().join("figures/mine.svg"), "").unwrap();
+        set(&["figures/9.svg", "results.json"]);
+        assert_eq!(file_names(&top.path().join("figures")), ["9.svg", "mine.svg"]);
+        fs::remove_file(top.path().join("figures/mine.svg")).unwrap();
+        set(&["results.json"]);
+        assert_eq!(file_names(top.path()), [".driftway", "results.json", "trace-2"]);
     }
 }

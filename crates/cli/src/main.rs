@@ -13,6 +13,7 @@ mod dask;
 mod emulate;
 mod exit_status;
 mod failure;
+mod figures;
 mod files;
 mod flow_names;
 mod help;

@@ -29,6 +29,7 @@ const DEFAULT_RUNS: u64 = 10;
 /// # Errors
 /// An invalid study, scenario or command line; a failed run; an interruption.
 pub fn sweep(args: &SweepArgs) -> Result<(), Failure> {
+    args.figures_for_print.check_folder(args.out.as_deref())?;
     let runs = args.runs.map(NonZeroU64::get);
     let source = if args.vary.is_empty() {
         check_is_study(args)?;
@@ -47,7 +48,12 @@ pub fn sweep(args: &SweepArgs) -> Result<(), Failure> {
         build_study(&args.file, &sweep_args)?
     };
     let wanted = SelectionArgs { figures: args.figure.clone(), runs, quick: args.quick };
-    let output = Output { out: args.out.as_deref(), json: args.json, record: false };
+    let output = Output {
+        out: args.out.as_deref(),
+        json: args.json,
+        record: false,
+        figures: &args.figures_for_print,
+    };
     let plan = plan(source)?;
     match (args.shard, &args.out) {
         (Some(shard), Some(out)) => run_shard(args, &plan, &wanted, (shard, out)),

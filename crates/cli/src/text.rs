@@ -136,6 +136,11 @@ pub fn mean_in(scale: Scale, estimate: &Estimate) -> String {
     format!("{} ± {half:.places$}", without_minus_of_zero(format!("{mean:.places$}")))
 }
 
+/// A number with this many decimals, without a sign if all its digits are zero.
+pub fn fixed(number: f64, decimals: usize) -> String {
+    without_minus_of_zero(format!("{number:.decimals$}"))
+}
+
 /// A formatted number, without a sign if all its digits are zero.
 fn without_minus_of_zero(number: String) -> String {
     match number.strip_prefix('-') {
@@ -325,6 +330,7 @@ mod test {
     #[test]
     fn zero_has_no_sign() {
         assert_eq!(number(-0.0), "0");
+        assert_eq!((fixed(-0.004, 2).as_str(), fixed(-0.006, 2).as_str()), ("0.00", "-0.01"));
         let small = Estimate { mean: -0.001, ci90: Some([-0.301, 0.299]), ci95: None, n: 5 };
         assert_eq!(mean_in(Scale::ONE, &small), "0.00 ± 0.30");
         let more = Estimate { mean: -0.01, ci90: Some([-0.31, 0.29]), ..small };

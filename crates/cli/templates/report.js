@@ -52,7 +52,14 @@
     setTimeout(next);
   };
   setTimeout(next);
-  addEventListener("beforeprint", () => { while (waiting.length > 0) draw(); });
+  // On paper plots are as wide as the text, whatever the window is.
+  addEventListener("beforeprint", () => {
+    while (waiting.length > 0) draw();
+    for (const plot of drawn) Plotly.relayout(plot, { autosize: false, width: 660 });
+  });
+  addEventListener("afterprint", () => {
+    for (const plot of drawn) Plotly.relayout(plot, { autosize: true, width: null });
+  });
   for (const box of boxes(document)) box.addEventListener("change", () => {
     const section = box.closest("section");
     for (const plot of drawn.filter((plot) => section.contains(plot))) {

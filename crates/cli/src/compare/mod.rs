@@ -1,5 +1,6 @@
 //! `driftway compare`: all aids over all TCPs on some networks, and what to use on which.
 
+mod for_print;
 mod page;
 mod print;
 mod tables;
@@ -15,6 +16,7 @@ use driftway_experiment::comparison::{self};
 
 use crate::args::CompareArgs;
 use crate::failure::Failure;
+use crate::figures;
 use crate::output::{print_results, with_output, write_results};
 use crate::runner::{self, RunnerOptions};
 
@@ -28,12 +30,19 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
                        `driftway validate --kernel` run with this machine's own TCP";
         return Err(Failure::Input(message.to_owned()));
     }
-    let list = networks(args)?;
     let out = args.out.as_deref();
+    args.figures_for_print.check_folder(out)?;
+    let list = networks(args)?;
     let document = with_output(out, |destination| {
         let document = run(args, &list)?;
         if let Some(dir) = destination {
-            write_results(dir.stage()?, &page::page(&document)?, &document)?;
+            let mut staging = dir.stage()?;
+            let options = &args.figures_for_print;
+            if options.is_wanted() {
+                let drawn = for_print::figures(&document, options.band());
+                figures::write(&mut staging, &drawn, options)?;
+            }
+            write_results(staging, &page::page(&document)?, &document)?;
         }
         Ok(document)
     })?;

@@ -161,7 +161,7 @@ fn heat(cell: &CompareCell) -> Heat {
         None => ("none", 0.0),
     };
     let interval = match cell.ci90 {
-        Some([low, high]) => format!(", 90 % interval {low:.3} to {high:.3}"),
+        Some([low, high]) => format!(", 90 % interval {} to {high:.3}", text::fixed(low, 3)),
         None => String::new(),
     };
     let p = cell.p_holm.map_or_else(String::new, |p| format!(", p {p:.2e}"));

@@ -6,7 +6,7 @@ use driftway_experiment::comparison::arms::RECOMMENDED_AID;
 use driftway_experiment::comparison::document::{CarryBehind, CompareDocument, HypothesisResult};
 
 use super::tables::{label, network_grid, networks, overview_grid};
-use crate::text::{count, wrapped};
+use crate::text::{count, fixed, wrapped};
 
 /// A statement about programs that this cannot help.
 pub const NOT_FOR_UDP: &str = "None of this is for programs over QUIC or UDP: the aids act on TCP, and the shim lets other \
@@ -75,8 +75,9 @@ pub fn behind_summary(document: &CompareDocument) -> String {
 /// A case in which carry is behind.
 pub fn behind(of: &CarryBehind) -> String {
     let aid = label(&of.aid, |one| Some(one.reading) == of.reading);
-    let interval =
-        of.ci90.map_or_else(String::new, |[low, high]| format!(" ({low:.2} to {high:.2})"));
+    let interval = of
+        .ci90
+        .map_or_else(String::new, |[low, high]| format!(" ({} to {high:.2})", fixed(low, 2)));
     format!(
         "{}, {}: {:.2}{interval} of what it is with {aid}",
         of.network, of.tcp, of.carry_relative
@@ -87,7 +88,9 @@ pub fn behind(of: &CarryBehind) -> String {
 pub fn hypothesis(of: &HypothesisResult) -> String {
     let verdict = verdict(of.holds);
     let ratio = match (of.ratio, of.ci90) {
-        (Some(ratio), Some([low, high])) => format!("{ratio:.2} ({low:.2} to {high:.2})"),
+        (Some(ratio), Some([low, high])) => {
+            format!("{ratio:.2} ({} to {high:.2})", fixed(low, 2))
+        }
         (Some(ratio), None) => format!("{ratio:.2}"),
         _ => "no ratio".to_owned(),
     };

@@ -14,12 +14,15 @@ use crate::text::largest;
 const LOG_AXIS_RATIO: f64 = 30.0;
 
 /// Symbols of an arm, for simulated and for reported points, so that curves differ not only by colour.
-pub const SYMBOLS: [(MarkerSymbol, MarkerSymbol); 5] = [
+pub const SYMBOLS: [(MarkerSymbol, MarkerSymbol); 8] = [
     (MarkerSymbol::Circle, MarkerSymbol::CircleOpen),
     (MarkerSymbol::Square, MarkerSymbol::SquareOpen),
     (MarkerSymbol::Diamond, MarkerSymbol::DiamondOpen),
     (MarkerSymbol::TriangleUp, MarkerSymbol::TriangleUpOpen),
     (MarkerSymbol::Cross, MarkerSymbol::CrossOpen),
+    (MarkerSymbol::TriangleDown, MarkerSymbol::TriangleDownOpen),
+    (MarkerSymbol::Star, MarkerSymbol::StarOpen),
+    (MarkerSymbol::X, MarkerSymbol::XOpen),
 ];
 
 /// Key of the legend's group of reported values.

@@ -19,6 +19,8 @@ pub struct Figure {
     pub json: String,
     /// Table of the plotted values.
     pub numbers: Option<Grid>,
+    /// Columns that the table has not, because their value is the same in all rows; empty if there are none.
+    pub constants: String,
     /// Title and content of an additional table.
     pub extra_table: Option<(&'static str, Grid)>,
 }
@@ -32,6 +34,7 @@ impl Figure {
             notes: Vec::new(),
             json: plotly_json(plot),
             numbers: None,
+            constants: String::new(),
             extra_table: None,
         }
     }

@@ -2,6 +2,7 @@
 
 pub mod chart;
 pub mod figure;
+mod records;
 
 use askama::Template;
 

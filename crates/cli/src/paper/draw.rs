@@ -25,12 +25,11 @@ pub struct ArmStyle {
     pub paper_symbol: MarkerSymbol,
 }
 
-/// Style of an arm, the same in every figure: arms differ by colour, groups by symbol.
-pub fn arm_style(study: &Study, arm: &Arm) -> ArmStyle {
-    let group = study.groups.iter().position(|group| group.name == arm.group).unwrap_or(0);
+/// Style of an arm, the same in every figure: the first eight differ by symbol, and all by colour or symbol.
+pub fn arm_style(arm: &Arm) -> ArmStyle {
     let paler = [0.0, 0.4, 0.65][(arm.number / PALETTE.len()).min(2)];
     let colour = lighter(PALETTE[arm.number % PALETTE.len()], paler);
-    let (symbol, paper_symbol) = SYMBOLS[group % SYMBOLS.len()].clone();
+    let (symbol, paper_symbol) = SYMBOLS[arm.number % SYMBOLS.len()].clone();
     ArmStyle { colour, symbol, paper_symbol }
 }
 
@@ -57,7 +56,7 @@ pub fn figure(study: &Study, result: &FigureResult) -> Figure {
     let x_unit = result.x.as_ref().map_or(Unit::One, |x| x.unit);
     let x_scale = Scale::of_unit(x_unit, xs.iter().copied());
     let y_scale = Scale::of(&result.y.metric, ys.iter().copied());
-    let drawing = FigureBuilder { study, result, x_scale, y_scale, x_unit };
+    let drawing = FigureBuilder { result, x_scale, y_scale, x_unit };
     let mut plot = Plot::new();
     for arm in &result.arms.0 {
         drawing.add_arm(&mut plot, arm);
@@ -77,7 +76,6 @@ pub fn figure(study: &Study, result: &FigureResult) -> Figure {
 }
 
 struct FigureBuilder<'a> {
-    study: &'a Study,
     result: &'a FigureResult,
     x_scale: Scale,
     y_scale: Scale,
@@ -103,7 +101,7 @@ impl FigureBuilder<'_> {
     }
 
     fn add_arm(&self, plot: &mut Plot, ArmResult { arm, points }: &ArmResult) {
-        let ArmStyle { colour, symbol, .. } = arm_style(self.study, arm);
+        let ArmStyle { colour, symbol, .. } = arm_style(arm);
         let name = escaped(&arm.label);
         let known = points.iter().filter(|point| point.mean.is_some());
         let factor = self.y_scale.factor;
@@ -126,7 +124,7 @@ impl FigureBuilder<'_> {
     fn add_paper_curve(&self, plot: &mut Plot, curve: &CurveResult) {
         let arm = self.result.arms.0.iter().find(|of| of.arm.name == curve.arm);
         let Some(ArmResult { arm, .. }) = arm else { return };
-        let ArmStyle { colour, paper_symbol, .. } = arm_style(self.study, arm);
+        let ArmStyle { colour, paper_symbol, .. } = arm_style(arm);
         let place = |(x, y): &(f64, f64)| (self.position(arm, Some(*x)), y * self.y_scale.factor);
         let points = curve.points.iter().map(place).unzip();
         let connected = self.result.x.is_some();

@@ -1,6 +1,7 @@
 //! `driftway paper`: reproduces a paper's figures and judges its statements.
 
 mod draw;
+mod for_print;
 pub mod kernel;
 mod numbers;
 mod page;
@@ -27,6 +28,7 @@ use driftway_experiment::study::stored_results::{self, StoredResults};
 
 use crate::args::PaperArgs;
 use crate::failure::Failure;
+use crate::figures::{self, options::FigureOptions};
 use crate::files::Staging;
 use crate::output::{check_output, print_results, with_output, write_results};
 use crate::runner::{self, RunnerOptions};
@@ -43,6 +45,7 @@ pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
     if args.name == LIST {
         return print::list_papers(args.json);
     }
+    args.figures_for_print.check_folder(args.out.as_deref())?;
     if args.kernel {
         return kernel::run_with_kernel(args);
     }
@@ -58,7 +61,12 @@ pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
         runs: args.runs.map(NonZeroU64::get),
         quick: args.quick,
     };
-    let output = Output { out: args.out.as_deref(), json: args.json, record: args.record };
+    let output = Output {
+        out: args.out.as_deref(),
+        json: args.json,
+        record: args.record,
+        figures: &args.figures_for_print,
+    };
     run_study(&plan, &wanted, (args.jobs, args.fresh), output)
 }
 
@@ -71,6 +79,8 @@ pub struct Output<'a> {
     pub json: bool,
     /// Records the results in the study's directory.
     pub record: bool,
+    /// Figures for print.
+    pub figures: &'a FigureOptions,
 }
 
 /// Runs the selected part of a study, with this number of jobs (and `fresh`), and reports the results.
@@ -113,7 +123,7 @@ pub fn run_study_from(
         let outcome = StudyOutcome { plan, selection: &selection, results: &results };
         let document = outcome.document(timing);
         if let Some(dir) = destination {
-            write_files(dir.stage()?, &outcome, &document)?;
+            write_files(dir.stage()?, &outcome, &document, output.figures)?;
         }
         Ok((document, StoredResults::from_outcome(&outcome)))
     })?;
@@ -206,6 +216,7 @@ fn write_files(
     mut staging: Staging,
     outcome: &StudyOutcome<'_>,
     document: &StudyDocument,
+    options: &FigureOptions,
 ) -> Result<(), Failure> {
     let StudyOutcome { plan, selection, results } = *outcome;
     let mut files: Vec<&str> = plan.files.iter().map(String::as_str).collect();
@@ -222,6 +233,9 @@ fn write_files(
     for table in rows::tables(plan, selection, results) {
         staging.write(&format!("{}.csv", table.name), |out| table.write_csv(out))?;
         staging.write(&format!("{}.parquet", table.name), |out| table.write_parquet(out))?;
+    }
+    if options.is_wanted() {
+        figures::write(&mut staging, &for_print::figures(document, options.band()), options)?;
     }
     write_results(staging, &page::page(outcome, document)?, document)
 }

@@ -38,7 +38,7 @@ pub fn figures(study: &Study, results: &Results, about: &StudyFigure) -> Vec<Fig
     let of_figure = results.traces.iter().filter(|(traced, _)| traced.figure == about.id);
     let traces: Vec<_> = of_figure.collect();
     let seed = trace.seed.unwrap_or(study.first_seed);
-    trace.draw.iter().map(|&draw| figure(study, trace, seed, draw, &traces)).collect()
+    trace.draw.iter().map(|&draw| figure(trace, seed, draw, &traces)).collect()
 }
 
 /// A segment and its x: the time when it was sent, or its number among the transmissions.
@@ -66,7 +66,6 @@ const fn description(draw: TracePlot) -> (&'static str, &'static str, &'static s
 
 /// One plot of all arms of a figure.
 fn figure(
-    study: &Study,
     trace: &TraceView,
     seed: u64,
     draw: TracePlot,
@@ -97,9 +96,9 @@ fn figure(
             TracePlot::Cwnd | TracePlot::Rto => (Mode::LinesMarkers, LineShape::Hv),
         };
         let timeouts: Vec<_> = shown_timeouts(trace, flow).iter().filter_map(place).collect();
-        add_arm(&mut plot, study, arm, points, (mode, shape));
+        add_arm(&mut plot, arm, points, (mode, shape));
         if !timeouts.is_empty() {
-            add_timeouts(&mut plot, study, arm, timeouts);
+            add_timeouts(&mut plot, arm, timeouts);
         }
     }
     let (x_label, unit) = match trace.against {
@@ -116,14 +115,8 @@ fn figure(
     Figure { notes, ..Figure::new(title, explanation, plot) }
 }
 
-fn add_arm(
-    plot: &mut Plot,
-    study: &Study,
-    arm: &Arm,
-    points: Vec<(f64, f64)>,
-    (mode, shape): (Mode, LineShape),
-) {
-    let ArmStyle { colour, symbol, .. } = arm_style(study, arm);
+fn add_arm(plot: &mut Plot, arm: &Arm, points: Vec<(f64, f64)>, (mode, shape): (Mode, LineShape)) {
+    let ArmStyle { colour, symbol, .. } = arm_style(arm);
     let (x, y) = points.into_iter().unzip();
     plot.add_trace(
         Scatter::new(x, y)
@@ -136,8 +129,8 @@ fn add_arm(
     );
 }
 
-fn add_timeouts(plot: &mut Plot, study: &Study, arm: &Arm, points: Vec<(f64, f64)>) {
-    let ArmStyle { colour, .. } = arm_style(study, arm);
+fn add_timeouts(plot: &mut Plot, arm: &Arm, points: Vec<(f64, f64)>) {
+    let ArmStyle { colour, .. } = arm_style(arm);
     let line = Line::new().color(colour.clone()).width(2.0);
     let marker = Marker::new().symbol(MarkerSymbol::XThin).size(12).color(colour).line(line);
     let (x, y) = points.into_iter().unzip();

@@ -20,23 +20,46 @@ use crate::text::{Grid, Scale, capitalized, chosen_value, count, title, title_wi
 const OURS: (&str, &str) = ("ours", "simulated by driftway");
 
 /// Values of a metric of one arm, and of one flow if there are several.
-struct Curve {
-    name: String,
+pub struct Curve {
+    /// Name of the arm and the flow; empty if there is only one of each.
+    pub name: String,
     /// Name by which a paper would refer to the arm.
     paper_name: String,
-    points: Vec<Point>,
+    /// Means.
+    pub points: Vec<Point>,
     /// Points where not all runs completed: x, the number that did not, and the number of all.
     incomplete: Vec<(f64, u64, u64)>,
 }
 
-struct Point {
-    x: f64,
-    estimate: Estimate,
+/// A mean at a value of the axis.
+pub struct Point {
+    /// Value of the axis in its base unit; 0 without an axis.
+    pub x: f64,
+    /// The mean.
+    pub estimate: Estimate,
 }
 
-/// Figures of a set: completion time, throughput unless the completion time determines it, and the
-/// metrics that papers reported.
-pub fn figures(set: &[ResultDir], sweep: &Variation) -> Vec<Figure> {
+/// A metric of a set against its varying key.
+pub struct MeasuredMetric<'a> {
+    /// Name of the metric.
+    pub metric: String,
+    /// The varying key, if there is one.
+    pub axis: Option<&'a Axis>,
+    /// Curves of the arms.
+    pub curves: Vec<Curve>,
+    /// Values that papers reported.
+    pub references: Vec<Reference>,
+    /// Scale of the axis.
+    pub x_scale: Scale,
+    /// Scale of the metric.
+    pub y_scale: Scale,
+    /// All flows of a scenario are one.
+    as_one: bool,
+}
+
+/// The metrics of a set that are plotted: completion time, throughput unless the completion time determines it, and those
+/// that papers reported; without those that no arm has a value for.
+pub fn measured_metrics<'a>(set: &[ResultDir], sweep: &'a Variation) -> Vec<MeasuredMetric<'a>> {
     let mut metrics = vec!["completion_s".to_owned()];
     if !all_transfers_complete(set) {
         metrics.push("throughput_bps".to_owned());
@@ -46,84 +69,114 @@ pub fn figures(set: &[ResultDir], sweep: &Variation) -> Vec<Figure> {
             metrics.push(reference.metric.clone());
         }
     }
-    metrics.iter().filter_map(|metric| figure(set, sweep, metric)).collect()
+    metrics.into_iter().filter_map(|metric| MeasuredMetric::new(set, sweep, metric)).collect()
 }
 
-/// Figure of one metric; `None` if no arm has a value for it.
-fn figure(set: &[ResultDir], sweep: &Variation, metric: &str) -> Option<Figure> {
-    let as_one = any_has_many_flows(set);
-    let axis = sweep.axis.as_ref();
-    let curves: Vec<Curve> =
-        sweep.arms.iter().flat_map(|arm| curves(set, arm, metric, as_one)).collect();
-    if curves.iter().all(|curve| curve.points.is_empty()) {
-        return None;
+impl<'a> MeasuredMetric<'a> {
+    /// `None` if no arm has a value for it.
+    fn new(set: &[ResultDir], sweep: &'a Variation, metric: String) -> Option<Self> {
+        let as_one = any_has_many_flows(set);
+        let axis = sweep.axis.as_ref();
+        let curves: Vec<Curve> =
+            sweep.arms.iter().flat_map(|arm| curves(set, arm, &metric, as_one)).collect();
+        if curves.iter().all(|curve| curve.points.is_empty()) {
+            return None;
+        }
+        let references = references(set, axis, &metric);
+        let x_unit = axis.map_or(Unit::One, |axis| axis.unit);
+        let mut found = Self {
+            metric,
+            axis,
+            curves,
+            references,
+            x_scale: Scale::ONE,
+            y_scale: Scale::ONE,
+            as_one,
+        };
+        found.x_scale = Scale::of_unit(x_unit, found.xs());
+        found.y_scale = Scale::of(&found.metric, found.ys());
+        Some(found)
     }
-    let references = references(set, axis, metric);
-    let ours = || curves.iter().flat_map(|curve| &curve.points);
-    let theirs = || references.iter().flat_map(|reference| &reference.points);
-    let ys: Vec<f64> = ours().map(|p| p.estimate.mean).chain(theirs().map(|p| p.1)).collect();
-    let xs: Vec<f64> = ours().map(|p| p.x).chain(theirs().filter_map(|p| p.0.value())).collect();
-    let x_unit = axis.map_or(Unit::One, |axis| axis.unit);
-    let drawing = Drawing {
-        metric,
-        axis,
-        colours: colours(&curves.iter().map(|curve| family(&curve.name)).collect::<Vec<_>>()),
-        curves: &curves,
-        x_scale: Scale::of_unit(x_unit, xs.iter().copied()),
-        y_scale: Scale::of(metric, ys.iter().copied()),
-    };
-    let mut plot = Plot::new();
-    for index in 0..curves.len() {
-        plot.add_trace(drawing.curve(index));
-    }
-    for reference in &references {
-        plot.add_trace(drawing.reference(reference));
-    }
-    let x_axis = match axis {
-        None => category_axis(curves.iter().filter(|curve| !curve.points.is_empty()).count()),
-        Some(found) => number_axis(&found.name(), found.unit(drawing.x_scale), &xs),
-    };
-    let y_axis = value_axis(&title(metric), drawing.y_scale.unit, &ys);
-    plot.set_layout(layout().height(550).x_axis(x_axis).y_axis(y_axis));
 
-    let against = axis.map_or(String::new(), |axis| format!(" against {}", axis.name()));
-    let together = if as_one { format!(" {AGGREGATION_NOTE}") } else { String::new() };
-    let dashed = match references.is_empty() {
-        true => "",
-        false => " Dashed lines with hollow markers are the values reported by a paper.",
-    };
-    let explanation = format!(
-        "Each point is the mean over the runs, its bar the 90 % confidence interval (Student's \
-         t): a difference may be due to chance if bars overlap.{together}{dashed}"
-    );
-    let numbers = numbers_table(metric, sweep, drawing.x_scale, &curves, &references);
-    Some(Figure {
-        notes: incomplete_notes(metric, &curves, axis, as_one),
-        numbers: Some(numbers),
-        ..Figure::new(capitalized(&format!("{}{against}", title(metric))), explanation, plot)
-    })
+    fn xs(&self) -> Vec<f64> {
+        let ours = self.curves.iter().flat_map(|curve| &curve.points).map(|point| point.x);
+        let theirs = self.references.iter().flat_map(|reference| &reference.points);
+        ours.chain(theirs.filter_map(|(x, _)| x.value())).collect()
+    }
+
+    fn ys(&self) -> Vec<f64> {
+        let ours = self.curves.iter().flat_map(|curve| &curve.points);
+        let theirs = self.references.iter().flat_map(|reference| &reference.points);
+        ours.map(|point| point.estimate.mean).chain(theirs.map(|(_, y)| *y)).collect()
+    }
+
+    /// Title of a figure: `Completion time against pause`.
+    pub fn title(&self) -> String {
+        let against = self.axis.map_or(String::new(), |axis| format!(" against {}", axis.name()));
+        capitalized(&format!("{}{against}", title(&self.metric)))
+    }
+
+    /// The figure of the page.
+    pub fn figure(&self, sweep: &Variation) -> Figure {
+        let Self { metric, axis, curves, references, .. } = self;
+        let names: Vec<&str> = curves.iter().map(|curve| family(&curve.name)).collect();
+        let drawing = Drawing { of: self, colours: colours(&names) };
+        let mut plot = Plot::new();
+        for index in 0..curves.len() {
+            plot.add_trace(drawing.curve(index));
+        }
+        for reference in references {
+            plot.add_trace(drawing.reference(reference));
+        }
+        let x_axis = match axis {
+            None => category_axis(curves.iter().filter(|curve| !curve.points.is_empty()).count()),
+            Some(found) => number_axis(&found.name(), found.unit(self.x_scale), &self.xs()),
+        };
+        let y_axis = value_axis(&title(metric), self.y_scale.unit, &self.ys());
+        plot.set_layout(layout().height(550).x_axis(x_axis).y_axis(y_axis));
+
+        let together = if self.as_one { format!(" {AGGREGATION_NOTE}") } else { String::new() };
+        let dashed = match references.is_empty() {
+            true => "",
+            false => " Dashed lines with hollow markers are the values reported by a paper.",
+        };
+        let explanation = format!(
+            "Each point is the mean over the runs, its bar the 90 % confidence interval (Student's \
+             t): a difference may be due to chance if bars overlap.{together}{dashed}"
+        );
+        let numbers = numbers_table(metric, sweep, self.x_scale, curves, references);
+        Figure {
+            notes: incomplete_notes(metric, curves, *axis, self.as_one),
+            constants: numbers.constants(),
+            numbers: Some(numbers.varying()),
+            ..Figure::new(self.title(), explanation, plot)
+        }
+    }
+
+    /// The arm to which reported values refer, if one is known.
+    pub fn arm_of(&self, reference: &Reference) -> Option<usize> {
+        let about = reference.label.as_ref().unwrap_or(&reference.source);
+        self.curves.iter().position(|curve| refers_to(about, &curve.paper_name))
+    }
 }
 
 /// A figure while its curves are drawn.
 struct Drawing<'a> {
-    metric: &'a str,
-    axis: Option<&'a Axis>,
-    curves: &'a [Curve],
+    of: &'a MeasuredMetric<'a>,
     /// A colour for each curve.
     colours: Vec<String>,
-    x_scale: Scale,
-    y_scale: Scale,
 }
 
 impl Drawing<'_> {
     fn curve(&self, index: usize) -> Box<CurveTrace> {
-        let Curve { name, points, .. } = &self.curves[index];
-        let connected = self.axis.is_some();
+        let MeasuredMetric { metric, axis, curves, x_scale, y_scale, .. } = self.of;
+        let Curve { name, points, .. } = &curves[index];
+        let connected = axis.is_some();
         let place = |point: &Point| match connected {
-            true => Position::Number(point.x * self.x_scale.factor),
+            true => Position::Number(point.x * x_scale.factor),
             false => Position::Category(escaped(name)),
         };
-        let factor = self.y_scale.factor;
+        let factor = y_scale.factor;
         let point =
             |p: &Point| (place(p), p.estimate.mean * factor, half_width(p.estimate.ci90) * factor);
         let shown: &str = if connected && name.is_empty() { "mean of the runs" } else { name };
@@ -132,7 +185,7 @@ impl Drawing<'_> {
             colour: self.colours[index].clone(),
             symbol: SYMBOLS[index % SYMBOLS.len()].0.clone(),
             points: points.iter().map(point).collect(),
-            hover: points.iter().map(|point| hover(self.metric, self.axis, point)).collect(),
+            hover: points.iter().map(|point| hover(metric, *axis, point)).collect(),
             connected,
         }
         .trace();
@@ -145,13 +198,13 @@ impl Drawing<'_> {
 
     /// A curve that a paper reported, in the colour of the arm to which it refers.
     fn reference(&self, reference: &Reference) -> Box<CurveTrace> {
-        let about = reference.label.as_ref().unwrap_or(&reference.source);
-        let arm = self.curves.iter().position(|curve| refers_to(about, &curve.paper_name));
-        let (colour, symbol) = arm.map_or((GREY.to_owned(), MarkerSymbol::StarOpen), |arm| {
-            (self.colours[arm].clone(), SYMBOLS[arm % SYMBOLS.len()].1.clone())
-        });
+        let (colour, symbol) =
+            self.of.arm_of(reference).map_or((GREY.to_owned(), MarkerSymbol::StarOpen), |arm| {
+                (self.colours[arm].clone(), SYMBOLS[arm % SYMBOLS.len()].1.clone())
+            });
         let place = |(x, y): &(Coordinate, f64)| {
-            Some((Position::Number(x.value()? * self.x_scale.factor), y * self.y_scale.factor))
+            let (x_scale, y_scale) = (self.of.x_scale, self.of.y_scale);
+            Some((Position::Number(x.value()? * x_scale.factor), y * y_scale.factor))
         };
         let points = reference.points.iter().filter_map(place).unzip();
         reported_curve(points, true, (colour, symbol, 11))
@@ -209,7 +262,7 @@ fn references(set: &[ResultDir], axis: Option<&Axis>, metric: &str) -> Vec<Refer
 }
 
 /// Legend entry of reported values, with their source.
-fn reference_name(reference: &Reference) -> String {
+pub fn reference_name(reference: &Reference) -> String {
     match &reference.label {
         Some(label) => format!("{}: {label}", reference.source),
         None => reference.source.clone(),

@@ -11,13 +11,15 @@ use plotly::common::{Line, LineShape, Marker, MarkerSymbol, Mode};
 use plotly::layout::RangeMode;
 use plotly::{Plot, Scatter};
 
-use super::time_sequence::{EMPTY_SPAN, add_line, thin};
+use super::thinning::{EMPTY_SPAN, MAX_STEPS, thin};
+use super::time_sequence::add_line;
 use crate::failure::Failure;
 use crate::page::figure::{Figure, GREY, PALETTE, axis, escaped, layout, rounded};
 use crate::result_dirs::{ResultDir, unreadable};
 
-/// Largest number of packets drawn per flow; of more, every n-th is drawn.
-const MAX_PACKETS: usize = 15_000;
+/// Largest number of packets drawn of all flows together; of more, every n-th is drawn. With the limits of queues and
+/// positions it keeps the page of a run below 2 MB.
+const MAX_PACKETS: usize = 5_000;
 
 /// Largest number of queues drawn: the longest ones.
 const MAX_QUEUES: usize = 6;
@@ -26,7 +28,7 @@ const MAX_QUEUES: usize = 6;
 const MAX_NODES: usize = 100;
 
 /// Largest number of positions drawn of all nodes together.
-const MAX_POSITIONS: usize = 30_000;
+const MAX_POSITIONS: usize = 6_000;
 
 /// Largest number of nodes that are labelled with their numbers.
 const MAX_LABELLED_NODES: usize = 60;
@@ -130,7 +132,8 @@ impl EventLogSummary {
     ) -> Option<Figure> {
         let routes = self.flows.get(&flow)?;
         let mut plot = Plot::new();
-        let step = routes.hops.len().div_ceil(MAX_PACKETS).max(1);
+        let most = (MAX_PACKETS / self.flows.len().max(1)).max(100);
+        let step = routes.hops.len().div_ceil(most).max(1);
         let hops = routes.hops.iter().step_by(step);
         let hops = hops.map(|&(at, hops)| (Some(rounded(at, end_s)), Some(hops)));
         add_line(&mut plot, hops.collect(), "hops", |s| {
@@ -194,7 +197,8 @@ impl EventLogSummary {
                 .iter()
                 .map(|&(at, waiting)| (rounded(at, end_s), waiting))
                 .collect();
-            let points = thin(&corners, EMPTY_SPAN).into_iter().map(|(x, y)| (Some(x), Some(y)));
+            let points = thin(&corners, EMPTY_SPAN, MAX_STEPS / MAX_QUEUES);
+            let points = points.into_iter().map(|(x, y)| (Some(x), Some(y)));
             add_line(&mut plot, points.collect(), &format!("node {node}"), |s| {
                 let colour = PALETTE[index % PALETTE.len()];
                 s.line(Line::new().color(colour).width(1.2).shape(LineShape::Hv))
@@ -219,7 +223,7 @@ impl EventLogSummary {
         })
     }
 
-    /// Figure of the nodes' movement; `ends` are the ends of flows. `None` without positions.
+    /// Figure of the nodes' movement; `ends` are the two ends of each flow. `None` without positions.
     pub fn movement_figure(&self, name: &str, ends: &[u32]) -> Option<Figure> {
         let mut nodes: Vec<u32> = self.positions.keys().copied().collect();
         nodes.sort_by_key(|node| (!ends.contains(node), *node));
@@ -235,8 +239,8 @@ impl EventLogSummary {
             let points = points
                 .map(|(x, y)| (Some(round_to_decimetre(*x)), Some(round_to_decimetre(*y))))
                 .collect();
-            let end = ends.iter().position(|end| end == node);
-            let (colour, width) = end.map_or((GREY, 0.8), |at| (PALETTE[at % 6], 2.0));
+            let end = flow_of_end(ends, *node);
+            let (colour, width) = end.map_or((GREY, 0.8), |flow| (flow_colour(flow), 2.0));
             add_line(&mut plot, points, &format!("node {node}"), |s| {
                 s.line(Line::new().color(colour).width(width))
                     .show_legend(end.is_some())
@@ -250,12 +254,14 @@ impl EventLogSummary {
         let (x, y): (Vec<f64>, Vec<f64>) =
             starts.map(|(x, y)| (round_to_decimetre(*x), round_to_decimetre(*y))).unzip();
         let mode = if nodes.len() > MAX_LABELLED_NODES { Mode::Markers } else { Mode::MarkersText };
+        let colour = |node: &u32| flow_of_end(ends, *node).map_or(GREY, flow_colour);
+        let colours = nodes.iter().map(colour).collect();
         let labels: Vec<String> = nodes.iter().map(u32::to_string).collect();
         plot.add_trace(
             Scatter::new(x, y)
                 .mode(mode)
                 .name(escaped("at the start"))
-                .marker(Marker::new().size(6).color(PALETTE[1]))
+                .marker(Marker::new().size(6).color_array(colours))
                 .text_array(labels)
                 .text_position(plotly::common::Position::TopCenter)
                 .hover_template("node %{text}: %{x} m, %{y} m<extra></extra>"),
@@ -266,10 +272,20 @@ impl EventLogSummary {
             notes.push(format!("{more} more nodes are not drawn."));
         }
         let explanation = "\
-            Trajectory of each node from its initial position (dot); the ends of flows are \
-            coloured. One position per second.";
+            Trajectory of each node from its initial position (dot); both ends of a flow have its \
+            colour. One position per second.";
         Some(Figure { notes, ..Figure::new(format!("Movement: {name}"), explanation, plot) })
     }
+}
+
+/// The first flow that a node is an end of.
+fn flow_of_end(ends: &[u32], node: u32) -> Option<usize> {
+    ends.iter().position(|end| *end == node).map(|at| at / 2)
+}
+
+/// The colour of a flow's ends; other nodes are grey.
+fn flow_colour(flow: usize) -> &'static str {
+    PALETTE[flow % (PALETTE.len() - 1)]
 }
 
 /// Rounds to 0.1 m, which is as much as a screen shows.
@@ -360,6 +376,27 @@ mod test {
     }
 
     #[test]
+    fn both_ends_of_a_flow_have_its_colour() {
+        let mut journal = EventLogSummary::default();
+        for node in 0..5 {
+            journal.positions.insert(node, vec![(f64::from(node), 0.0), (1.0, 1.0)]);
+        }
+        let figure = journal.movement_figure("", &[0, 4, 1, 3]).unwrap();
+        let plot: serde_json::Value = serde_json::from_str(&figure.json).unwrap();
+        let traces = plot["data"].as_array().unwrap();
+        let colour = |node: u32| {
+            let name = format!("node {node}");
+            let trace = traces.iter().find(|trace| trace["name"] == name.as_str()).unwrap();
+            trace["line"]["color"].as_str().unwrap().to_owned()
+        };
+        assert_eq!((colour(0), colour(1)), (colour(4), colour(3)));
+        assert!(colour(0) != colour(1) && colour(2) == GREY, "{} {}", colour(0), colour(2));
+        let dots = traces.last().unwrap()["marker"]["color"].as_array().unwrap();
+        let ours = [0, 1, 3, 4, 2].map(|node| serde_json::Value::from(colour(node)));
+        assert_eq!(dots, &ours);
+    }
+
+    #[test]
     fn an_empty_log_has_no_figures() {
         let journal = EventLogSummary::default();
         assert!(journal.route_figure(0, "", (0, 1), 1.0).is_none());
@@ -377,6 +414,6 @@ mod test {
         let figure = journal.movement_figure("", &[]).unwrap();
         assert!(figure.json.contains("99999.0"), "the last position is missing");
         assert_eq!(figure.notes.len(), 1);
-        assert!(figure.json.len() < 700_000, "{}", figure.json.len());
+        assert!(figure.json.len() < 150_000, "{}", figure.json.len());
     }
 }

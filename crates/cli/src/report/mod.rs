@@ -5,10 +5,12 @@ mod claims;
 mod comparison;
 mod curves;
 mod event_log;
+mod for_print;
 mod heading;
 mod page;
 mod partition;
 mod study;
+mod thinning;
 mod time_sequence;
 mod variation;
 
@@ -17,6 +19,7 @@ use std::io::Write;
 use crate::aggregate::AGGREGATION_NOTE;
 use crate::args::ReportArgs;
 use crate::failure::Failure;
+use crate::figures::{self, Content, PrintFigure};
 use crate::files::OutputDir;
 use crate::flow_names::flow_name;
 use crate::page::figure::Figure;
@@ -24,6 +27,7 @@ use crate::page::{Frame, PAGE, render};
 use crate::replay;
 use crate::report::claims::Claims;
 use crate::report::comparison::{any_has_many_flows, comparison_table};
+use crate::report::curves::{MeasuredMetric, measured_metrics};
 use crate::report::heading::{subtitle, title};
 use crate::report::page::{Page, ScenarioSection, Section};
 use crate::report::time_sequence::TimeSequencePlot;
@@ -47,7 +51,7 @@ const MAX_FLOWS_DRAWN: usize = 12;
 /// Missing or unreadable results, or a page that cannot be written.
 pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     if let Some(header) = study::read_header(&args.dir) {
-        return study::report(&args.dir, &header);
+        return study::report(&args.dir, &header, &args.figures_for_print);
     }
     let set = load_results(&args.dir)?;
     let keys: Vec<_> = set.iter().map(|member| member.keys.clone()).collect();
@@ -56,7 +60,8 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
         [only] => capitalized(&only.document.scenario.name),
         several => title(&args.dir, several, &sweep),
     };
-    let mut page = page(&title, &set, &sweep)?;
+    let metrics = if set.len() > 1 { measured_metrics(&set, &sweep) } else { Vec::new() };
+    let (mut page, of_flows) = page(&title, &set, &sweep, &metrics)?;
     let replay = match &set[..] {
         [only] => replay::beside_report(&title, only)?,
         _ => None,
@@ -66,6 +71,12 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     let mut staging = OutputDir::open(&args.dir)?.stage()?;
     if let Some(replay) = &replay {
         staging.write_text(replay::REPLAY, &replay.html)?;
+    }
+    let options = &args.figures_for_print;
+    if options.is_wanted() {
+        let mut drawn = for_print::figures(&metrics, options.band());
+        drawn.extend(of_flows);
+        figures::write(&mut staging, &drawn, options)?;
     }
     staging.write_text(PAGE, &render(&page)?)?;
     staging.commit()?;
@@ -85,7 +96,12 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn page<'a>(title: &'a str, set: &[ResultDir], sweep: &Variation) -> Result<Page<'a>, Failure> {
+fn page<'a>(
+    title: &'a str,
+    set: &[ResultDir],
+    sweep: &Variation,
+    metrics: &[MeasuredMetric<'_>],
+) -> Result<(Page<'a>, Vec<PrintFigure>), Failure> {
     let (subtitle, results, sentences) = match set {
         [only] => {
             let document = &only.document;
@@ -112,7 +128,7 @@ fn page<'a>(title: &'a str, set: &[ResultDir], sweep: &Variation) -> Result<Page
         ),
     };
     let one_run = set.iter().all(|member| member.document.runs.len() < 2);
-    let mut figures = if set.len() > 1 { curves::figures(set, sweep) } else { Vec::new() };
+    let mut figures: Vec<Figure> = metrics.iter().map(|of| of.figure(sweep)).collect();
     let mut number = 0;
     let mut numbered = |figure| {
         number += 1;
@@ -120,7 +136,7 @@ fn page<'a>(title: &'a str, set: &[ResultDir], sweep: &Variation) -> Result<Page
     };
     let lead = (!figures.is_empty()).then(|| numbered(figures.remove(0)));
     let mut sections = vec![("Other metrics", figures)];
-    let (sequences, windows) = flow_figures(set, sweep)?;
+    let FlowFigures { sequences, windows, for_print } = flow_figures(set, sweep)?;
     sections.push(("Time–sequence plots", sequences));
     sections.push(("Congestion windows", windows));
     if let [only] = set {
@@ -134,7 +150,7 @@ fn page<'a>(title: &'a str, set: &[ResultDir], sweep: &Variation) -> Result<Page
             figures: figures.into_iter().map(&mut numbered).collect(),
         })
         .collect();
-    Ok(Page {
+    let page = Page {
         frame: Frame::new(title, "report"),
         subtitle,
         lead,
@@ -148,15 +164,21 @@ fn page<'a>(title: &'a str, set: &[ResultDir], sweep: &Variation) -> Result<Page
         sections,
         replay: None,
         scenarios: set.iter().map(|member| scenario_section(member, sweep, set)).collect(),
-    })
+    };
+    Ok((page, for_print))
+}
+
+/// Figures of flows over time, for the page and for print.
+#[derive(Default)]
+struct FlowFigures {
+    sequences: Vec<Figure>,
+    windows: Vec<Figure>,
+    for_print: Vec<PrintFigure>,
 }
 
 /// Time–sequence plots and congestion windows: for a set, of each arm's first flow at the middle of
 /// the axis; for a single scenario, of every flow.
-fn flow_figures(
-    set: &[ResultDir],
-    sweep: &Variation,
-) -> Result<(Vec<Figure>, Vec<Figure>), Failure> {
+fn flow_figures(set: &[ResultDir], sweep: &Variation) -> Result<FlowFigures, Failure> {
     let wanted: Vec<(String, &ResultDir, usize)> = match set {
         [only] => {
             let flows = only.document.summary.flows.iter().enumerate();
@@ -177,7 +199,9 @@ fn flow_figures(
             })
             .collect(),
     };
-    let (mut sequences, mut windows) = (Vec::new(), Vec::new());
+    let mut drawn = FlowFigures::default();
+    let FlowFigures { sequences, windows, for_print } = &mut drawn;
+    let flows = wanted.len().clamp(1, MAX_FLOWS_DRAWN);
     for (name, member, flow) in wanted.into_iter().take(MAX_FLOWS_DRAWN) {
         let Some(trace) = member.trace(flow)?.filter(|trace| !trace.events.is_empty()) else {
             continue;
@@ -186,14 +210,26 @@ fn flow_figures(
         let run = member.document.runs.first();
         let name = format!("{name}, seed {}", run.map_or(0, |run| run.seed));
         let end_s = run.map_or(0.0, |run| run.duration_s);
-        let plot = TimeSequencePlot { name: &name, trace: &trace, faults: &faults, end_s };
+        let plot = TimeSequencePlot { name: &name, trace: &trace, faults: &faults, end_s, flows };
         sequences.push(plot.time_sequence());
         windows.push(plot.congestion_window());
+        let number = windows.len();
+        let alone = TimeSequencePlot { flows: 1, ..plot };
+        for (id, content) in [
+            ("time-sequence", alone.time_sequence_for_print()),
+            ("congestion-window", alone.congestion_window_for_print()),
+        ] {
+            for_print.push(PrintFigure {
+                id: format!("{id}-{number}"),
+                title: format!("{}: {name}", capitalized(&id.replace('-', " "))),
+                content: Content::Trace(content),
+            });
+        }
     }
-    for figures in [&mut sequences, &mut windows] {
+    for figures in [sequences, windows] {
         clear_repeated_explanations(figures);
     }
-    Ok((sequences, windows))
+    Ok(drawn)
 }
 
 /// Figures made from a single scenario's event log: none without a log, or if the network is not an

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::failure::Failure;
+use crate::figures::options::FigureOptions;
 use crate::paper::{Output, run_study};
 
 /// The fields of a study's results that say what was run.
@@ -39,7 +40,7 @@ pub fn read_header(dir: &Path) -> Option<StudyHeader> {
 ///
 /// # Errors
 /// The study is not in the directory, or is invalid; a failed run; an interruption.
-pub fn report(dir: &Path, header: &StudyHeader) -> Result<(), Failure> {
+pub fn report(dir: &Path, header: &StudyHeader, figures: &FigureOptions) -> Result<(), Failure> {
     let named = header.study.iter().map(|name| format!("{name}.toml"));
     let files = [STUDY_FILE, PAPER_FILE].map(str::to_owned).into_iter().chain(named);
     let Some(file) = files.map(|file| dir.join(file)).find(|file| file.is_file()) else {
@@ -50,7 +51,7 @@ pub fn report(dir: &Path, header: &StudyHeader) -> Result<(), Failure> {
         )));
     };
     let plan = plan(Source::from_file(&file)?)?;
-    let output = Output { out: Some(dir), json: false, record: false };
+    let output = Output { out: Some(dir), json: false, record: false, figures };
     run_study(&plan, &header.selection(&plan), (None, false), output)
 }
 

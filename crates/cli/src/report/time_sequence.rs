@@ -1,34 +1,25 @@
 //! One run over time: the time–sequence plot and the congestion window.
 
+mod for_print;
+mod initial_span;
+
 use driftway_base::Instant;
-use driftway_sim::trace::{FaultEvent, FlowEvent, FlowTrace};
+use driftway_sim::trace::{FaultEvent, FlowEvent, FlowTrace, SentSegment};
 use plotly::common::{Fill, HoverInfo, Line, LineShape, Marker, MarkerSymbol, Mode};
 use plotly::layout::{Axis, RangeMode};
 use plotly::{Plot, Scatter};
 
+use super::thinning::{EMPTY_SPAN, MAX_STEPS, Span, span_contains, thin};
 use crate::page::figure::{Figure, GREY, PALETTE, axis, escaped, layout, rgb, rounded};
 use crate::text::Scale;
 
-/// Largest number of segments drawn of one kind; of more, every n-th is drawn.
-const MAX_SEGMENTS: usize = 15_000;
-
-/// Largest number of steps drawn of a step line; of more, the extremes of each stretch are drawn.
-const MAX_STEPS: usize = 12_000;
-
-/// Initial time span of a time–sequence plot (s).
-const INITIAL_SPAN_S: f64 = 20.0;
-
-/// Number of new segments that the initial time span must have.
-const MIN_NEW_SEGMENTS: usize = 10;
+/// Largest numbers of segments drawn on a page, sent first and again, of all flows together: of more, every n-th is drawn.
+/// With [`MAX_STEPS`] they keep a page of any run below 2 MB, of which plotly.js has half.
+const MAX_SENT: usize = 7_000;
+const MAX_SENT_AGAIN: usize = 2_000;
 
 /// A gap in a line.
 const GAP: (Option<f64>, Option<f64>) = (None, None);
-
-/// Start and end of a time span (s).
-pub type Span = (f64, f64);
-
-/// The empty time span.
-pub const EMPTY_SPAN: Span = (f64::INFINITY, f64::NEG_INFINITY);
 
 /// Points of a line, `None` at gaps.
 pub type Points = Vec<(Option<f64>, Option<f64>)>;
@@ -43,6 +34,8 @@ pub struct TimeSequencePlot<'a> {
     pub faults: &'a [(Instant, FaultEvent)],
     /// End of the run (s).
     pub end_s: f64,
+    /// Number of flows that share the page.
+    pub flows: usize,
 }
 
 impl TimeSequencePlot<'_> {
@@ -52,15 +45,10 @@ impl TimeSequencePlot<'_> {
         self.shade_faults(&mut plot);
         let shown = self.initial_span();
         let offsets = self.offset_range(shown);
-        // A unit for the shown range, but at least kB for offsets above 1 kB.
-        let size = |(low, high): (f64, f64)| (high - low).max(high.min(1e3));
-        let scale = Scale::of("_bytes", offsets.map(size));
+        let scale = self.offset_scale(offsets);
         let (first, first_left_out) = self.segment_strokes(false, scale, shown);
         let (again, again_left_out) = self.segment_strokes(true, scale, shown);
-        let acks = self.step_line(scale.factor, shown, |event| match event {
-            FlowEvent::Acked(to) => Some(*to as f64),
-            _ => None,
-        });
+        let acks = self.acknowledged(scale, shown);
         add_line(&mut plot, acks, "acknowledged", |s| {
             s.line(Line::new().color(PALETTE[2]).width(1.5).shape(LineShape::Hv))
                 .hover_template("%{x} s: acknowledged up to %{y}<extra></extra>")
@@ -87,7 +75,7 @@ impl TimeSequencePlot<'_> {
         let window = if all {
             "Drag to zoom, double-click to see all."
         } else {
-            "The plot starts with some seconds from the middle of the transfer; double-click to \
+            "The plot starts with some seconds around a fault or a retransmission; double-click to \
              see all, drag to zoom."
         };
         let explanation = format!(
@@ -102,8 +90,8 @@ impl TimeSequencePlot<'_> {
                 .filter(|(step, _)| *step > 1)
                 .map(|(step, what)| {
                     format!(
-                        "Outside of the initial range, one in {step} {what} is drawn; the \
-                         trace's CSV file has them all."
+                        "One in {step} {what} is drawn, in the initial range more; the trace's CSV \
+                         file has them all."
                     )
                 })
                 .collect(),
@@ -116,22 +104,7 @@ impl TimeSequencePlot<'_> {
         let mut plot = Plot::new();
         self.shade_states(&mut plot);
         self.shade_faults(&mut plot);
-        let sent = |event: &FlowEvent| match event {
-            FlowEvent::Sent(segment) => Some(*segment),
-            _ => None,
-        };
-        let cwnds = || self.trace.events.iter().filter_map(|(_, event)| sent(event));
-        let largest = cwnds().map(|s| s.cwnd).max().unwrap_or(0);
-        let scale = Scale::of("_bytes", [largest.into()]);
-        let cwnd =
-            self.step_line(scale.factor, EMPTY_SPAN, |event| sent(event).map(|s| s.cwnd.into()));
-        // The initial threshold is arbitrarily high (RFC 5681 §3.1): it would flatten the rest.
-        let ssthresh = self.step_line(scale.factor, EMPTY_SPAN, |event| {
-            sent(event)
-                .map(|s| s.ssthresh)
-                .filter(|s| *s <= largest.saturating_mul(2))
-                .map(f64::from)
-        });
+        let (scale, cwnd, ssthresh) = self.windows();
         let line = |colour, width| Line::new().color(colour).width(width).shape(LineShape::Hv);
         add_line(&mut plot, ssthresh, "ssthresh", |s| {
             s.line(line(PALETTE[4], 1.2)).hover_template("%{x} s: ssthresh %{y}<extra></extra>")
@@ -162,40 +135,39 @@ impl TimeSequencePlot<'_> {
         Figure::new(format!("Congestion window: {}", self.name), explanation, plot)
     }
 
-    /// Initial time span of the time–sequence plot: some seconds around the retransmission nearest
-    /// to the middle of the transfer that has enough new data around it, or around the middle; the
-    /// whole run if the transfer is short.
-    fn initial_span(&self) -> Span {
-        let times = || self.trace.events.iter().map(|(at, _)| at.as_secs_f64());
-        let begin = times().next().unwrap_or(0.0);
-        let end = times().next_back().unwrap_or(self.end_s);
-        if end - begin <= INITIAL_SPAN_S {
-            return (0.0, self.end_s);
-        }
-        let sent = |retransmission: bool| {
-            let time = move |(at, event): &(Instant, FlowEvent)| match event {
-                FlowEvent::Sent(segment) if segment.retransmission == retransmission => {
-                    Some(at.as_secs_f64())
-                }
-                _ => None,
-            };
-            self.trace.events.iter().filter_map(time).collect::<Vec<f64>>()
+    /// The congestion window and the slow-start threshold as step lines, and their scale.
+    fn windows(&self) -> (Scale, Points, Points) {
+        let sent = |event: &FlowEvent| match event {
+            FlowEvent::Sent(segment) => Some(*segment),
+            _ => None,
         };
-        let around = |centre: f64| {
-            let from = (centre - INITIAL_SPAN_S / 2.0).clamp(begin, end - INITIAL_SPAN_S).floor();
-            (from, from + INITIAL_SPAN_S)
-        };
-        let new = sent(false);
-        let lively = |at: &f64| {
-            let (from, to) = around(*at);
-            new.partition_point(|at| *at <= to) - new.partition_point(|at| *at < from)
-                >= MIN_NEW_SEGMENTS
-        };
-        let middle = f64::midpoint(begin, end);
-        let nearest = |a: &f64, b: &f64| (a - middle).abs().total_cmp(&(b - middle).abs());
-        let resent = sent(true);
-        let centre = resent.iter().copied().filter(lively).min_by(nearest);
-        around(centre.or_else(|| resent.into_iter().min_by(nearest)).unwrap_or(middle))
+        let cwnds = || self.trace.events.iter().filter_map(|(_, event)| sent(event));
+        let largest = cwnds().map(|s| s.cwnd).max().unwrap_or(0);
+        let scale = Scale::of("_bytes", [largest.into()]);
+        let cwnd =
+            self.step_line(scale.factor, EMPTY_SPAN, |event| sent(event).map(|s| s.cwnd.into()));
+        // The initial threshold is arbitrarily high (RFC 5681 §3.1): it would flatten the rest.
+        let ssthresh = self.step_line(scale.factor, EMPTY_SPAN, |event| {
+            sent(event)
+                .map(|s| s.ssthresh)
+                .filter(|s| *s <= largest.saturating_mul(2))
+                .map(f64::from)
+        });
+        (scale, cwnd, ssthresh)
+    }
+
+    /// A unit for the shown range of offsets, but at least kB for offsets above 1 kB.
+    fn offset_scale(&self, offsets: Option<(f64, f64)>) -> Scale {
+        let size = |(low, high): (f64, f64)| (high - low).max(high.min(1e3));
+        Scale::of("_bytes", offsets.map(size))
+    }
+
+    /// The highest acknowledgment as a step line.
+    fn acknowledged(&self, scale: Scale, shown: Span) -> Points {
+        self.step_line(scale.factor, shown, |event| match event {
+            FlowEvent::Acked(to) => Some(*to as f64),
+            _ => None,
+        })
     }
 
     /// Range of the stream offsets of all events in a time span; `None` without events.
@@ -228,9 +200,9 @@ impl TimeSequencePlot<'_> {
         rounded(at.as_secs_f64(), self.end_s)
     }
 
-    /// A stroke for each segment, from its first byte to its last, and the step n: outside of
-    /// `whole`, only every n-th segment is drawn.
-    fn segment_strokes(&self, retransmission: bool, scale: Scale, whole: Span) -> (Points, usize) {
+    /// A stroke for each segment, from its first byte to its last, and the step n: outside of `shown` only every n-th segment
+    /// is drawn, and within it as many as outside.
+    fn segment_strokes(&self, retransmission: bool, scale: Scale, shown: Span) -> (Points, usize) {
         let all: Vec<_> = self
             .trace
             .events
@@ -240,10 +212,17 @@ impl TimeSequencePlot<'_> {
                 _ => None,
             })
             .collect();
-        let step = all.len().div_ceil(MAX_SEGMENTS).max(1);
+        let most = if retransmission { MAX_SENT_AGAIN } else { MAX_SENT } / self.flows;
+        let is_inside = |(at, _): &(Instant, SentSegment)| span_contains(shown, at.as_secs_f64());
+        let inside = all.iter().filter(|of| is_inside(of)).count();
+        let step = |count: usize, most: usize| count.div_ceil(most.max(1)).max(1);
+        let (step, step_inside) = match all.len() <= most {
+            true => (1, 1),
+            false => (step(all.len() - inside, most / 2), step(inside, most / 2)),
+        };
         let span = self.highest_offset() as f64 * scale.factor;
-        let kept = all.iter().enumerate().filter(|(index, (at, _))| {
-            index.is_multiple_of(step) || span_contains(whole, at.as_secs_f64())
+        let kept = all.iter().enumerate().filter(|(index, of)| {
+            index.is_multiple_of(if is_inside(of) { step_inside } else { step })
         });
         let points = kept.flat_map(|(_, (at, segment))| {
             let y = |offset: u64| Some(rounded(offset as f64 * scale.factor, span));
@@ -251,7 +230,7 @@ impl TimeSequencePlot<'_> {
             let end = segment.offset + u64::from(segment.length);
             [(x, y(segment.offset)), (x, y(end)), GAP]
         });
-        (points.collect(), step)
+        (points.collect(), step.max(step_inside))
     }
 
     /// A step line through the values of `read`: its steps, and within `whole` all of them.
@@ -273,7 +252,10 @@ impl TimeSequencePlot<'_> {
             }
         }
         corners.extend(last);
-        thin(&corners, whole).into_iter().map(|(x, y)| (Some(x), Some(y))).collect()
+        thin(&corners, whole, MAX_STEPS / self.flows)
+            .into_iter()
+            .map(|(x, y)| (Some(x), Some(y)))
+            .collect()
     }
 
     /// Times of an event, at the height of the congestion window at that time.
@@ -292,11 +274,18 @@ impl TimeSequencePlot<'_> {
     }
 
     fn shade_faults(&self, plot: &mut Plot) {
+        for (name, spans) in self.fault_spans() {
+            add_bands(plot, &spans, name, GREY, 0.35);
+        }
+    }
+
+    /// The times of each kind of fault.
+    fn fault_spans(&self) -> Vec<(&'static str, Vec<Span>)> {
         let mut kinds: Vec<_> = self.faults.iter().map(|(_, mark)| mark.kind).collect();
         kinds.sort_unstable_by_key(|kind| kind.name());
         kinds.dedup();
-        for kind in kinds {
-            let mut spans: Vec<(f64, f64)> = Vec::new();
+        let of_kind = |kind| {
+            let mut spans: Vec<Span> = Vec::new();
             let mut open: Vec<(u32, Instant)> = Vec::new();
             for (at, mark) in self.faults.iter().filter(|(_, mark)| mark.kind == kind) {
                 if mark.begins {
@@ -306,11 +295,19 @@ impl TimeSequencePlot<'_> {
                 }
             }
             spans.extend(open.iter().map(|(_, from)| (self.time(*from), self.end_s)));
-            add_bands(plot, &spans, kind.name(), GREY, 0.35);
-        }
+            (kind.name(), spans)
+        };
+        kinds.into_iter().map(of_kind).collect()
     }
 
     fn shade_states(&self, plot: &mut Plot) {
+        for (index, (state, spans)) in self.state_spans().into_iter().enumerate() {
+            add_bands(plot, &spans, state, STATE_COLOURS[index % STATE_COLOURS.len()], 0.3);
+        }
+    }
+
+    /// The times of each state of the aid but the first, which is the normal one.
+    fn state_spans(&self) -> Vec<(&str, Vec<Span>)> {
         let changes: Vec<(f64, &str)> = self
             .trace
             .events
@@ -320,20 +317,18 @@ impl TimeSequencePlot<'_> {
                 _ => None,
             })
             .collect();
-        // The first state is the normal one, and has no band.
-        let Some(&(_, usual)) = changes.first() else { return };
+        let Some(&(_, usual)) = changes.first() else { return Vec::new() };
         let mut states: Vec<&str> = changes.iter().map(|(_, state)| *state).collect();
         states.sort_unstable();
         states.dedup();
         states.retain(|state| *state != usual);
         let ends = changes.iter().skip(1).map(|(at, _)| *at).chain([self.end_s]);
-        let spans: Vec<(&str, (f64, f64))> =
+        let spans: Vec<(&str, Span)> =
             changes.iter().zip(ends).map(|((from, state), to)| (*state, (*from, to))).collect();
-        for (index, state) in states.iter().enumerate() {
-            let its: Vec<_> =
-                spans.iter().filter(|(of, _)| of == state).map(|(_, span)| *span).collect();
-            add_bands(plot, &its, state, STATE_COLOURS[index % STATE_COLOURS.len()], 0.3);
-        }
+        let of_state = |state| {
+            (state, spans.iter().filter(|(of, _)| *of == state).map(|(_, span)| *span).collect())
+        };
+        states.into_iter().map(of_state).collect()
     }
 }
 
@@ -341,10 +336,6 @@ impl TimeSequencePlot<'_> {
 fn layout_above_bands(x_axis: Axis, y_axis: Axis) -> plotly::Layout {
     let below = Axis::new().visible(false).fixed_range(true).range(vec![0.0, 1.0]);
     layout().x_axis(x_axis).y_axis(y_axis.overlaying("y2")).y_axis2(below)
-}
-
-const fn span_contains((from, to): Span, at: f64) -> bool {
-    from <= at && at <= to
 }
 
 /// Colours of an aid's states, different from those of the lines above them.
@@ -389,83 +380,33 @@ pub fn add_line(
 
 pub type LineTrace = Scatter<Option<f64>, Option<f64>>;
 
-/// Keeps the lowest and the highest step of each stretch, and all within `whole`: the others are too
-/// close to be seen, and no extreme is lost.
-pub fn thin(corners: &[(f64, f64)], whole: Span) -> Vec<(f64, f64)> {
-    if corners.len() <= MAX_STEPS {
-        return corners.to_vec();
-    }
-    let stretch = corners.len().div_ceil(MAX_STEPS / 2);
-    let kept = |corners: &[(f64, f64)]| {
-        let height = |index: &usize| corners[*index].1;
-        let by_height = |a: &usize, b: &usize| height(a).total_cmp(&height(b));
-        let lowest = (0..corners.len()).min_by(by_height);
-        let highest = (0..corners.len()).max_by(by_height);
-        let kept = |(index, corner): (usize, &(f64, f64))| {
-            let some = Some(index);
-            (some == lowest || some == highest || span_contains(whole, corner.0)).then_some(*corner)
-        };
-        corners.iter().enumerate().filter_map(kept).collect::<Vec<_>>()
-    };
-    corners.chunks(stretch).flat_map(kept).collect()
-}
-
 #[cfg(test)]
 mod test {
-    use driftway_sim::trace::SentSegment;
-
     use super::*;
 
+    /// As many segments as a fast link carries: no plot outgrows its share of the page.
     #[test]
-    fn thinning_keeps_the_extremes() {
-        let corners: Vec<(f64, f64)> = (0..100_000)
-            .map(|i| (f64::from(i), if i == 54_321 { 1e6 } else { f64::from(i % 7) }))
-            .collect();
-        let thinned = thin(&corners, (70_000.0, 70_099.0));
-        assert!(thinned.len() <= MAX_STEPS + 102);
-        assert_eq!(
-            thinned.iter().filter(|c| span_contains((70_000.0, 70_099.0), c.0)).count(),
-            100
-        );
-        assert!(thinned.contains(&(54_321.0, 1e6)));
-        assert!(thinned.is_sorted_by(|a, b| a.0 <= b.0));
-    }
-
-    /// A segment every second from 0 to 100 s, except in `silence`; those in `resent` are
-    /// retransmissions.
-    fn trace(resent: &[u64], silence: std::ops::Range<u64>) -> FlowTrace {
-        let segment = |second: u64| {
-            let segment = SentSegment {
-                rto: None,
-                offset: second * 100,
-                length: 100,
-                retransmission: resent.contains(&second),
-                cwnd: 0,
-                ssthresh: 0,
-            };
-            (Instant::from_secs(second), FlowEvent::Sent(segment))
+    fn many_segments_are_thinned_also_in_the_initial_span() {
+        let segment = |number: u64| SentSegment {
+            rto: None,
+            offset: number * 1000,
+            length: 1000,
+            retransmission: number.is_multiple_of(7),
+            cwnd: (number % 90) as u32 * 1000,
+            ssthresh: 0,
         };
-        let sent = (0..=100).filter(|second| resent.contains(second) || !silence.contains(second));
         let mut trace = FlowTrace::default();
-        trace.events.extend(sent.map(segment));
-        trace
-    }
-
-    #[test]
-    fn the_initial_span_is_around_a_retransmission_near_the_middle() {
-        let shown = |resent: &[u64]| {
-            let trace = trace(resent, 0..0);
-            let plot = TimeSequencePlot { name: "", trace: &trace, faults: &[], end_s: 100.0 };
-            let shown = plot.initial_span();
-            (shown, plot.offset_range(shown).unwrap())
-        };
-        assert_eq!(shown(&[10, 60, 95]), ((50.0, 70.0), (5000.0, 7100.0)));
-        assert_eq!(shown(&[]).0, (40.0, 60.0));
-        assert_eq!(shown(&[97]).0, (80.0, 100.0));
-        assert_eq!(shown(&[2]).0, (0.0, 20.0));
-        let cut = trace(&[35, 45, 55, 63, 65], 30..65);
-        let plot = TimeSequencePlot { name: "", trace: &cut, faults: &[], end_s: 100.0 };
-        assert_eq!(plot.initial_span(), (55.0, 75.0));
+        for number in 0..200_000 {
+            let at = Instant::from_micros(number * 500);
+            trace.events.push((at, FlowEvent::Sent(segment(number))));
+            trace.events.push((at, FlowEvent::Acked(number * 1000)));
+        }
+        for flows in [1, 12] {
+            let plot =
+                TimeSequencePlot { name: "", trace: &trace, faults: &[], end_s: 100.0, flows };
+            let bytes = plot.time_sequence().json.len() + plot.congestion_window().json.len();
+            assert!(bytes * flows < 850_000, "{flows}: {bytes}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use driftway_sim::results::Estimate;
 
-use crate::text::{Grid, Scale, mean, mean_in, value};
+use crate::text::{Grid, Scale, fixed, mean, mean_in, value};
 use driftway_experiment::validation::FormulaPoint;
 use driftway_experiment::validation::compare::{Comparison, Interval};
 use driftway_experiment::validation::document::{CaseResult, FormulaResult, PointResult};
@@ -140,9 +140,10 @@ pub fn formula_table(of: &FormulaResult) -> Grid {
 
 /// `0.987 ± 0.012`: three decimals, because these values are close to one or zero.
 pub fn interval(interval: Interval) -> String {
+    let mean = fixed(interval.mean, 3);
     match interval.ci90 {
-        Some([low, high]) => format!("{:.3} ±\u{a0}{:.3}", interval.mean, (high - low) / 2.0),
-        None => format!("{:.3}", interval.mean),
+        Some([low, high]) => format!("{mean} ±\u{a0}{:.3}", (high - low) / 2.0),
+        None => mean,
     }
 }
 

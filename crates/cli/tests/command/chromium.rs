@@ -107,7 +107,18 @@ impl Chromium {
     }
 
     /// Opens the page of a replay in a window of this size, and waits until it shows its events.
-    pub fn open(&mut self, page: &Path, fragment: &str, (width, height): (u32, u32), scheme: &str) {
+    pub fn open(&mut self, page: &Path, fragment: &str, size: (u32, u32), scheme: &str) {
+        self.open_until(page, fragment, (size, scheme), "window.driftwayReplay");
+    }
+
+    /// Opens a page in a window of this size and with this colour scheme, and waits until `shown` is true and drawn.
+    pub fn open_until(
+        &mut self,
+        page: &Path,
+        fragment: &str,
+        ((width, height), scheme): ((u32, u32), &str),
+        shown: &str,
+    ) {
         let metrics =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", metrics);
@@ -117,7 +128,7 @@ impl Chromium {
         let url = format!("file://{}{fragment}", page.display());
         self.call("Page.navigate", json!({ "url": url }));
         for _ in 0..600 {
-            if self.evaluate("Boolean(window.driftwayReplay)") == json!(true) {
+            if self.evaluate(&format!("Boolean({shown})")) == json!(true) {
                 self.evaluate(AFTER_TWO_FRAMES);
                 return;
             }

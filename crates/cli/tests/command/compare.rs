@@ -54,7 +54,11 @@ fn keys(value: &Value) -> Vec<&str> {
 fn the_document_has_cells_and_recommendations() {
     let bench = link();
     let command = ["compare", "link.toml", "--quick", "--json", "--out", "out"];
-    let document = bench.document(&command);
+    let document = bench.document(&[&command[..], &["--figures", "svg"]].concat());
+    let figures = names(&bench.path("out/figures"));
+    for name in ["relative-linux.svg", "relative-bbr3.svg", "network-link.svg"] {
+        assert!(figures.contains(&name.to_owned()), "{figures:?}");
+    }
     for key in ["schema", "version", "seeds", "cells", "recommendations"] {
         assert!(keys(&document).contains(&key), "{key}");
     }
@@ -96,7 +100,7 @@ fn the_document_has_cells_and_recommendations() {
     for key in ["network", "sentence", "aid", "tcp", "evidence"] {
         assert!(keys(&recommendations[0]).contains(&key), "{key}");
     }
-    assert_eq!(names(&bench.path("out")), ["index.html", "results.json"]);
+    assert_eq!(names(&bench.path("out")), ["figures", "index.html", "results.json"]);
     let page = fs::read_to_string(bench.path("out/index.html")).unwrap();
     // Where carry is behind stands first, then what to use, then the rest.
     let parts = [

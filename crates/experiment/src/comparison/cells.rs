@@ -56,6 +56,7 @@ fn cell(
             .unwrap_or(0.0),
         relative: relative.map(|of| of.mean),
         ci90: relative.and_then(|of| of.ci90),
+        ci95: relative.and_then(|of| of.ci95),
         p_holm: None,
         completed: completions.map(|(completed, _)| completed),
         completion_s: completions.and_then(|(_, time)| time),

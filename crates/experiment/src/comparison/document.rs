@@ -59,6 +59,9 @@ pub struct CompareCell {
     pub relative: Option<f64>,
     /// Lower and upper end of the 90 % confidence interval of `relative`, paired by seed (Student's t); `null` for one run.
     pub ci90: Option<[f64; 2]>,
+    /// Lower and upper end of the 95 % confidence interval of `relative`, for figures alone.
+    #[serde(skip)]
+    pub ci95: Option<[f64; 2]>,
     /// Probability of a `relative` at least this far from 1 by chance, adjusted for all cells of the table by Holm's
     /// procedure; `null` without an aid, for one run, and where all seeds give the same ratio other than 1.
     pub p_holm: Option<f64>,
