@@ -163,7 +163,7 @@ pub struct EmulateArgs {
     /// Give NODE a further ADDRESS; repeatable
     #[arg(long, value_name = "NODE=ADDRESS", value_parser = assignment)]
     pub address: Vec<(String, String)>,
-    /// Write emulation.json and scenario.toml to DIR
+    /// Write emulation.json, results.json, samples and scenario.toml to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Write events-seed-N.csv to DIR: one row per event

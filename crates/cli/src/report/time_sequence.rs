@@ -1,6 +1,7 @@
 //! One run over time: the time–sequence plot and the congestion window.
 
 use driftway_base::Instant;
+use driftway_scenario::FaultKind;
 use driftway_sim::trace::{FaultEvent, FlowEvent, FlowTrace};
 use plotly::common::{Fill, HoverInfo, Line, LineShape, Marker, MarkerSymbol, Mode};
 use plotly::layout::{Axis, RangeMode};
@@ -292,21 +293,14 @@ impl TimeSequencePlot<'_> {
     }
 
     fn shade_faults(&self, plot: &mut Plot) {
-        let mut kinds: Vec<_> = self.faults.iter().map(|(_, mark)| mark.kind).collect();
+        let spans = fault_spans(self.faults, self.end_s);
+        let mut kinds: Vec<_> = spans.iter().map(|(kind, _)| *kind).collect();
         kinds.sort_unstable_by_key(|kind| kind.name());
         kinds.dedup();
         for kind in kinds {
-            let mut spans: Vec<(f64, f64)> = Vec::new();
-            let mut open: Vec<(u32, Instant)> = Vec::new();
-            for (at, mark) in self.faults.iter().filter(|(_, mark)| mark.kind == kind) {
-                if mark.begins {
-                    open.push((mark.hop, *at));
-                } else if let Some(i) = open.iter().position(|(hop, _)| *hop == mark.hop) {
-                    spans.push((self.time(open.remove(i).1), self.time(*at)));
-                }
-            }
-            spans.extend(open.iter().map(|(_, from)| (self.time(*from), self.end_s)));
-            add_bands(plot, &spans, kind.name(), GREY, 0.35);
+            let its: Vec<_> =
+                spans.iter().filter(|(of, _)| *of == kind).map(|(_, span)| *span).collect();
+            add_bands(plot, &its, kind.name(), GREY, 0.35);
         }
     }
 
@@ -335,6 +329,24 @@ impl TimeSequencePlot<'_> {
             add_bands(plot, &its, state, STATE_COLOURS[index % STATE_COLOURS.len()], 0.3);
         }
     }
+}
+
+/// The kinds and time spans of faults up to the end of a run.
+pub fn fault_spans(faults: &[(Instant, FaultEvent)], end_s: f64) -> Vec<(FaultKind, Span)> {
+    let time = |at: Instant| rounded(at.as_secs_f64(), end_s);
+    let mut spans = Vec::new();
+    let mut open: Vec<(FaultKind, u32, Instant)> = Vec::new();
+    for (at, mark) in faults {
+        let begun =
+            |(kind, hop, _): &(FaultKind, u32, Instant)| (*kind, *hop) == (mark.kind, mark.hop);
+        if mark.begins {
+            open.push((mark.kind, mark.hop, *at));
+        } else if let Some(index) = open.iter().position(begun) {
+            spans.push((mark.kind, (time(open.remove(index).2), time(*at))));
+        }
+    }
+    spans.extend(open.iter().map(|(kind, _, from)| (*kind, (time(*from), end_s))));
+    spans
 }
 
 /// Layout with the bands on a y axis of their own, from 0 to 1, below the main one.
