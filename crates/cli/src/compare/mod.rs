@@ -1,5 +1,6 @@
 //! `driftway compare`: all aids over all TCPs on some networks, and what to use on which.
 
+mod kernel;
 mod page;
 mod print;
 mod tables;
@@ -23,15 +24,18 @@ use crate::runner::{self, RunnerOptions};
 /// # Errors
 /// An invalid scenario or command line; a failed run; an interruption.
 pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
+    let mut list = networks(args)?;
+    let mut left_out = Vec::new();
     if args.kernel {
-        let message = "--kernel: compare runs in the simulator only\nhelp: leave it out; `driftway paper NAME --kernel` and \
-                       `driftway validate --kernel` run with this machine's own TCP";
-        return Err(Failure::Input(message.to_owned()));
+        left_out = kernel::keep_networks(args, &mut list)?;
+        kernel::check_machine()?;
     }
-    let list = networks(args)?;
     let out = args.out.as_deref();
     let document = with_output(out, |destination| {
-        let document = run(args, &list)?;
+        let mut document = run(args, &list)?;
+        if args.kernel {
+            kernel::add_kernel_part(args, &list, left_out, &mut document)?;
+        }
         if let Some(dir) = destination {
             write_results(dir.stage()?, &page::page(&document)?, &document)?;
         }

@@ -5,6 +5,7 @@
 
 #[path = "../../../linux/tests/kernel/attempts.rs"]
 mod attempts;
+mod compare;
 mod emulate;
 mod emulate_results;
 mod paper;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         paper::TESTS,
         shim::TESTS,
         validate::TESTS,
+        compare::TESTS,
     ];
     let trials = modules.concat().into_iter().map(|(name, test)| {
         Trial::ignorable_test(name, move || match check_requirements() {
