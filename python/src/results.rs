@@ -134,6 +134,7 @@ impl Results {
         let document = RunDocument {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            emulated: false,
             scenario: self.scenario.clone(),
             summary: summary::summarise(&self.runs),
             runs: self.runs.clone(),

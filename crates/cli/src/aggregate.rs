@@ -195,6 +195,7 @@ mod test {
         RunDocument {
             schema: driftway_sim::results::SCHEMA,
             version: String::new(),
+            emulated: false,
             scenario: Scenario::parse("s.toml", SCENARIO, &[]).unwrap(),
             summary: summarise(&runs),
             runs,

@@ -164,7 +164,7 @@ pub struct EmulateArgs {
     /// Give NODE a further ADDRESS; repeatable
     #[arg(long, value_name = "NODE=ADDRESS", value_parser = assignment)]
     pub address: Vec<(String, String)>,
-    /// Write emulation.json and scenario.toml to DIR
+    /// Write emulation.json, results.json, samples and scenario.toml to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Write events-seed-N.csv to DIR: one row per event
@@ -432,10 +432,10 @@ pub struct CompareArgs {
     /// Run a part: of the list five networks, and fewer seeds
     #[arg(long)]
     pub quick: bool,
-    /// Run with this machine's own TCP; not available yet
+    /// Run it also with this machine's own TCP, emulated in real time; needs root
     #[arg(long)]
     pub kernel: bool,
-    /// Runs in parallel [default: one per processor]
+    /// Runs in parallel [default: one per processor; of the kernel, up to 24]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroU64>,
     /// Repeat runs that are cached

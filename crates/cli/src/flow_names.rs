@@ -52,7 +52,8 @@ fn transport(flow: &FlowSummary) -> String {
 
 /// Returns true if a flow is a transfer, which can complete.
 pub fn is_transfer(document: &RunDocument, flow: usize) -> bool {
-    let flow = document.scenario.flows.get(flow);
+    // Connections of kernels have no flow in the scenario.
+    let flow = document.scenario.flows.get(flow).filter(|_| !document.emulated);
     flow.is_some_and(|flow| matches!(flow.application, Application::Transfer(_)))
 }
 
@@ -84,6 +85,7 @@ mod test {
         let document = RunDocument {
             schema: SCHEMA,
             version: String::new(),
+            emulated: false,
             scenario: Scenario::parse("n.toml", &text, &[]).unwrap(),
             runs: vec![RunResult::default(); runs],
             summary: Summary { runs: runs as u64, flows: Vec::new(), drops: BTreeMap::new() },

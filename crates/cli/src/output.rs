@@ -10,7 +10,7 @@ use crate::files::{OutputDir, Staging};
 use crate::page::PAGE;
 
 /// Name of the JSON document.
-const RESULTS: &str = "results.json";
+pub const RESULTS: &str = "results.json";
 
 /// A document as JSON.
 pub fn json(document: &impl Serialize) -> String {

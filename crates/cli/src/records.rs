@@ -7,6 +7,7 @@ use driftway_scenario::{Network, Scenario, Time};
 use driftway_sim::Observers;
 use driftway_sim::capture::Capture;
 use driftway_sim::log::EventLog;
+use driftway_sim::samples::{Samples, write_rows};
 use driftway_sim::trace::Trace;
 
 use crate::args::{PositionInterval, RunArgs};
@@ -22,17 +23,19 @@ pub struct Records {
     pcap: Option<(Staging, String)>,
 }
 
-/// Trace, event log and capture of a run in progress.
+/// Trace, samples, event log and capture of a run in progress.
 #[derive(Default)]
 pub struct RunRecords {
     pub trace: Option<Trace>,
+    pub samples: Option<Samples>,
     pub log: Option<EventLog>,
     pub capture: Option<Capture>,
 }
 
-/// Trace of a finished run, and the outcomes of writing its event log and capture.
+/// Trace and samples of a finished run, and the outcomes of writing its event log and capture.
 pub struct FinishedRecords {
     pub trace: Option<Trace>,
+    pub samples: Option<Samples>,
     log: Option<io::Result<()>>,
     capture: Option<io::Result<()>>,
 }
@@ -82,7 +85,8 @@ impl Records {
             Some((staging, name)) => Capture::new(Box::new(staging.create(name)?), scenario, seed),
             None => None,
         };
-        Ok(RunRecords { trace: traced.then(Trace::default), log, capture })
+        let samples = traced.then(Samples::default);
+        Ok(RunRecords { trace: traced.then(Trace::default), samples, log, capture })
     }
 
     /// Adds the files of a successful run to the output.
@@ -118,6 +122,7 @@ impl RunRecords {
     pub fn watch(&mut self) -> Observers<'_> {
         Observers {
             trace: self.trace.as_mut(),
+            samples: self.samples.as_mut(),
             log: self.log.as_mut(),
             capture: self.capture.as_mut(),
         }
@@ -127,10 +132,24 @@ impl RunRecords {
     pub fn finish(self) -> FinishedRecords {
         FinishedRecords {
             trace: self.trace,
+            samples: self.samples,
             log: self.log.map(EventLog::finish),
             capture: self.capture.map(Capture::finish),
         }
     }
+}
+
+/// Adds the files of samples to the output: of links only if the network has any.
+///
+/// # Errors
+/// A file that could not be written.
+pub fn write_samples(staging: &mut Staging, seed: u64, samples: &Samples) -> Result<(), Failure> {
+    if samples.link_rows().next().is_some() {
+        let name = Samples::links_file_name(seed);
+        staging.write(&name, |out| write_rows(samples.link_rows(), out))?;
+    }
+    let name = Samples::flows_file_name(seed);
+    staging.write(&name, |out| write_rows(samples.flow_rows(), out))
 }
 
 /// Checks that a network can be captured in a file, which is written in place.

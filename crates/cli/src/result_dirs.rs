@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use driftway_base::Instant;
 use driftway_sim::log::EventLog;
 use driftway_sim::results::{RunDocument, SCHEMA};
+use driftway_sim::samples::{FlowSampleRow, LinkSampleRow, Samples, read_rows};
 use driftway_sim::trace::{FaultEvent, FlowTrace, Trace};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
 
@@ -52,6 +54,23 @@ impl ResultDir {
             .map(|(path, file)| Trace::read_network(file).map_err(|e| unreadable(&path, &e)))
             .transpose()?;
         Ok(marks.unwrap_or_default())
+    }
+
+    /// Samples of the links and of the flows of the first run; empty without files.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn samples(&self) -> Result<(Vec<LinkSampleRow>, Vec<FlowSampleRow>), Failure> {
+        let Some(seed) = self.first_seed() else { return Ok((Vec::new(), Vec::new())) };
+        let links = self.rows(&Samples::links_file_name(seed))?;
+        Ok((links, self.rows(&Samples::flows_file_name(seed))?))
+    }
+
+    fn rows<R: DeserializeOwned>(&self, name: &str) -> Result<Vec<R>, Failure> {
+        let rows = open(&self.dir.join(name))?
+            .map(|(path, file)| read_rows(file).map_err(|e| unreadable(&path, &e)))
+            .transpose()?;
+        Ok(rows.unwrap_or_default())
     }
 
     /// File of the event log of a run, with its path; `None` if there is no file.

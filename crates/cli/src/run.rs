@@ -15,7 +15,7 @@ use crate::check::load_scenario;
 use crate::failure::Failure;
 use crate::files::{OutputDir, Staging};
 use crate::output::{json, with_output};
-use crate::records::{FinishedRecords, Records};
+use crate::records::{FinishedRecords, Records, write_samples};
 use crate::tables;
 use crate::text::count;
 
@@ -92,6 +92,9 @@ fn simulate_and_write(
             staging.write(&name, |out| trace.write_network(out))?;
             traces += 1;
         }
+        if let (Some(staging), Some(samples)) = (&mut staging, done.samples.take()) {
+            write_samples(staging, seed, &samples)?;
+        }
         records.finish_run(staging.as_mut(), seed, done)?;
     }
     if let Some(mut staging) = staging {
@@ -135,6 +138,7 @@ fn simulate(
     let document = RunDocument {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        emulated: false,
         scenario: scenario.clone(),
         summary: summarise(&runs),
         runs,

@@ -174,6 +174,17 @@ impl Direction {
         }
     }
 
+    /// Returns the rate at an instant (bit/s); `None` with delivery opportunities.
+    pub(crate) fn rate_bps(&self, at: Instant) -> Option<u64> {
+        match (&self.transmitter, &self.trace) {
+            (Transmitter::Rate(rate), trace) => {
+                let measured = trace.as_ref().and_then(|trace| trace.rate_bps(at));
+                Some(measured.unwrap_or(rate.as_bps()))
+            }
+            (Transmitter::Opportunities(_), _) => None,
+        }
+    }
+
     /// Begins the transmission of a frame: changes apply from the next one on.
     pub(crate) fn transmit(&mut self, at: Instant, frame: Frame) -> Transmission {
         let ends = match (&self.transmitter, &mut self.trace) {

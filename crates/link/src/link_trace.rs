@@ -121,6 +121,18 @@ impl RowCursor {
         !self.trace.rows.rates.is_empty()
     }
 
+    /// Returns the rate at an instant (bit/s), if the trace has rates.
+    pub(crate) fn rate_bps(&self, at: Instant) -> Option<u64> {
+        let TraceRows { times, rates, .. } = &*self.trace.rows;
+        let period = times.last().map_or(0, |last| last.as_nanos());
+        let passed = match self.trace.repeats {
+            true => at.as_nanos().checked_rem(period).unwrap_or_default(),
+            false => at.as_nanos(),
+        };
+        let row = times.partition_point(|from| from.as_nanos() <= passed).saturating_sub(1);
+        rates.get(row).copied()
+    }
+
     /// Returns the delay at an instant, if the trace has delays.
     pub(crate) fn delay(&mut self, at: Instant) -> Option<Duration> {
         if self.trace.rows.delays.is_empty() {
@@ -216,6 +228,19 @@ mod test {
 
     fn ends(trace: &LinkTrace, start: u64, bytes: u32) -> Instant {
         RowCursor::new(trace.clone()).end_of_transmission(at(start), bytes)
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_row_that_holds() {
+        let of = |repeats: bool, second: u64| {
+            RowCursor::new(rates(repeats)).rate_bps(at(second)).unwrap()
+        };
+        for (second, rate) in [(0, 8_000), (9, 8_000), (10, 0), (29, 16_000)] {
+            assert_eq!((of(true, second), of(false, second)), (rate, rate), "{second} s");
+        }
+        // The last row's values hold only without repetition.
+        assert_eq!((of(true, 30), of(false, 30)), (8_000, 4_000));
+        assert_eq!((of(true, 75), of(false, 75)), (0, 4_000));
     }
 
     #[test]

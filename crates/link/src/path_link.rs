@@ -115,6 +115,12 @@ impl PathLink {
         Some(opportunities.saturating_mul(u64::from(OPPORTUNITY_BYTES) * 8))
     }
 
+    /// Returns the rate at which a side can send at an instant (bit/s), also while the link is cut; `None` if
+    /// its capacity is delivery opportunities.
+    pub fn rate_bps(&self, side: Side, at: Instant) -> Option<u64> {
+        self.direction(side).rate_bps(at)
+    }
+
     /// Returns the number of frames on the link and in its queues.
     pub fn frames_in_transit(&self) -> usize {
         self.a.frames_in_transit() + self.b.frames_in_transit()

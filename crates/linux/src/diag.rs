@@ -162,7 +162,11 @@ fn look_up(local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<InetResponse
     }
 }
 
-fn snapshot(response: InetResponse) -> io::Result<KernelTcp> {
+/// Reads a kernel's answer.
+///
+/// # Errors
+/// It has no `struct tcp_info`, as that about a socket that listens or waits in TIME-WAIT.
+pub(crate) fn snapshot(response: InetResponse) -> io::Result<KernelTcp> {
     let mut info = None;
     let mut congestion_control = String::new();
     for attribute in response.nlas {

@@ -3,7 +3,8 @@
 //! Drivers of protocol code without I/O against real kernels. A [`Namespace`] is an isolated
 //! network that leaves nothing behind, and with [`Namespace::isolate`] a node with files and
 //! processes of its own; a [`Tun`] connects its kernel with driftway's packets;
-//! [`ImpairedTun`] adds an [`Impairment`]; [`KernelTcp`] is the kernel's state of a connection;
+//! [`ImpairedTun`] adds an [`Impairment`]; [`KernelTcp`] is the kernel's state of a connection,
+//! [`SocketMonitor`] that of all connections of a namespace;
 //! [`Emulation`] joins namespaces by a network of the simulator; [`ShimDaemon`] runs the shim
 //! below a kernel's own TCP, [`Watchdog`] kills it if it hangs, [`NamespaceReaper`] ends processes
 //! in namespaces after their owner; [`RealClock`] is the only clock, and
@@ -39,6 +40,7 @@ mod realtime;
 mod requirements;
 mod ring;
 mod shim_daemon;
+mod socket_monitor;
 mod tun;
 mod uplink;
 mod warnings;
@@ -50,13 +52,13 @@ pub use connection_driver::{
 };
 pub use diag::{KernelTcp, KernelTimer, kernel_state, kernel_tcp};
 pub use driftway_net::{
-    Event as NetworkEvent, ImpossibleChange, LiveChange, Network as ObservedNetwork,
+    Event as NetworkEvent, FaultPlace, ImpossibleChange, LiveChange, Network as ObservedNetwork,
 };
 pub use emulate::{
     ChangeOutcome, DepartingPacket, EmulatedNetwork, Emulation, EmulationControl, EmulationCounts,
-    EmulationReport, KernelCounts, LatenessHistogram, LinkStatus, NetworkObserver, NetworkStatus,
-    NodeStatus, PathEnd, RunningEmulation, Tolerance, UnchangeableLink, end_nodes, link_changes,
-    node_count, not_emulated,
+    EmulationReport, FaultRecord, KernelCounts, LatenessHistogram, LinkStatus, NetworkObserver,
+    NetworkStatus, NodeStatus, PathEnd, RunningEmulation, Tolerance, UnchangeableLink, end_nodes,
+    link_changes, node_count, not_emulated,
 };
 pub use helper_process::{current_executable, detach as detach_helper, spawn as spawn_helper};
 pub use isolation::{NodeFiles, run_node_init};
@@ -70,6 +72,7 @@ pub use shim_daemon::{
     UnseenCounts, drop_all_privileges, drop_privileges, missing_capability, owning_process,
     raise_priority,
 };
+pub use socket_monitor::{ConnectionSnapshot, SocketMonitor};
 pub use tun::Tun;
 pub use uplink::{Uplink, stop_forwarding};
 pub use warnings::startup_warnings;

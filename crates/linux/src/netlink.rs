@@ -10,8 +10,8 @@ use std::time::Duration;
 use driftway_base::Ipv4Addr;
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader,
-    NetlinkMessage, NetlinkPayload, NetlinkSerializable,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkDeserializable,
+    NetlinkHeader, NetlinkMessage, NetlinkPayload, NetlinkSerializable,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{
@@ -39,7 +39,7 @@ where
 }
 
 /// Opens a socket for requests in the calling thread's namespace.
-fn open(protocol: isize) -> io::Result<Socket> {
+pub fn open(protocol: isize) -> io::Result<Socket> {
     let mut socket = Socket::new(protocol)?;
     socket.bind_auto()?;
     socket.connect(&SocketAddr::new(0, 0))?;
@@ -53,11 +53,7 @@ where
 {
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST | flags;
-    let mut question = NetlinkMessage::new(header, NetlinkPayload::InnerMessage(message));
-    question.finalize();
-    let mut bytes = vec![0; question.buffer_len()];
-    question.serialize(&mut bytes);
-    socket.send(&bytes, 0)?;
+    send_on(socket, header, message)?;
     let (answer, _) = socket.recv_from_full()?;
     let answer = NetlinkMessage::<M>::deserialize(&answer)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
@@ -66,6 +62,62 @@ where
         NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
         _ => Ok(None),
     }
+}
+
+/// Sends a request for many answers in the namespace of the socket, and calls `take` with each.
+///
+/// # Errors
+/// Any error of the kernel.
+pub fn dump_on<M>(socket: &Socket, message: M, mut take: impl FnMut(M)) -> io::Result<()>
+where
+    M: NetlinkSerializable + NetlinkDeserializable + Debug,
+{
+    let mut header = NetlinkHeader::default();
+    header.flags = NLM_F_REQUEST | NLM_F_DUMP;
+    send_on(socket, header, message)?;
+    let mut is_done = false;
+    while !is_done {
+        let (answers, _) = socket.recv_from_full()?;
+        for answer in messages::<M>(&answers) {
+            match answer?.payload {
+                NetlinkPayload::InnerMessage(message) => take(message),
+                NetlinkPayload::Done(_) => is_done = true,
+                NetlinkPayload::Error(error) if error.code.is_some() => return Err(error.to_io()),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The messages of a datagram of netlink.
+pub fn messages<M: NetlinkDeserializable>(
+    mut bytes: &[u8],
+) -> impl Iterator<Item = io::Result<NetlinkMessage<M>>> {
+    std::iter::from_fn(move || {
+        if bytes.is_empty() {
+            return None;
+        }
+        let message = NetlinkMessage::<M>::deserialize(bytes);
+        // Each begins at a multiple of four bytes (netlink(7)).
+        let len = message.as_ref().map_or(bytes.len(), |of| of.header.length as usize);
+        bytes = bytes.get(len.max(4).next_multiple_of(4)..).unwrap_or_default();
+        let invalid = |error: netlink_packet_core::DecodeError| {
+            io::Error::new(io::ErrorKind::InvalidData, error.to_string())
+        };
+        Some(message.map_err(invalid))
+    })
+}
+
+fn send_on<M>(socket: &Socket, header: NetlinkHeader, message: M) -> io::Result<()>
+where
+    M: NetlinkSerializable + Debug,
+{
+    let mut question = NetlinkMessage::new(header, NetlinkPayload::InnerMessage(message));
+    question.finalize();
+    let mut bytes = vec![0; question.buffer_len()];
+    question.serialize(&mut bytes);
+    socket.send(&bytes, 0).map(drop)
 }
 
 /// Brings up the loopback interface of the calling thread's namespace.

@@ -35,6 +35,7 @@ mod position_log;
 mod ratio;
 mod result;
 pub mod results;
+pub mod samples;
 mod simulation;
 mod sockets;
 #[cfg(test)]
@@ -47,8 +48,9 @@ pub use driftway_base::DropReason;
 pub use error::RunError;
 #[cfg(feature = "fault-injection")]
 pub use fault_injection::{InjectedFault, inject_fault};
-pub use metrics::{is_count, network_metric, network_metric_columns, network_metrics};
+pub use metrics::{fairness, is_count, network_metric, network_metric_columns, network_metrics};
 pub use network_recorder::NetworkRecorder;
+pub use network_results::link_results;
 pub use observers::Observers;
 pub use simulation::{FlowSnapshot, SenderSnapshot, Simulation, run};
 pub use sockets::tcp_config;

@@ -35,7 +35,7 @@ impl NetworkRecorder {
             capture.set_contents(bytes);
         }
         let (log, capture) = (self.log.as_mut(), self.capture.as_mut());
-        let mut observers = Observers { trace: None, log, capture };
+        let mut observers = Observers { log, capture, ..Observers::default() };
         match event {
             Event::Fault { kind, place, begins } => {
                 observers.fault(net.now(), *kind, *place, *begins);

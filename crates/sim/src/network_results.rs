@@ -7,7 +7,7 @@ use driftway_net::{Network, NodeEnergy};
 use crate::ratio::ratio;
 use crate::results::{Direction, LinkResult, MacResult, NodeResult, RoutingResult};
 
-/// Hops of the chain first, then those of parallel routes, numbered on from there.
+/// The counters of all links up to this time: hops of the chain first, then those of parallel routes, numbered on from there.
 pub fn link_results(net: &Network, now: Instant) -> Vec<LinkResult> {
     let duration = now.since(Instant::ZERO);
     let mut results = Vec::with_capacity(net.links().len() * 2);

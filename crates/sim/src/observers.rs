@@ -1,4 +1,4 @@
-//! Observers of a run: trace, event log and capture.
+//! Observers of a run: trace, samples, event log and capture.
 
 use driftway_base::Instant;
 use driftway_net::FaultPlace;
@@ -8,6 +8,7 @@ use driftway_wire::Payload;
 use crate::capture::Capture;
 use crate::flow_context::FlowContext;
 use crate::log::{Entry, Event, EventLog, Layer};
+use crate::samples::Samples;
 use crate::trace::{SentSegment, Trace};
 
 /// Outputs of a run besides its result. None by default, and then they cost nothing.
@@ -15,6 +16,8 @@ use crate::trace::{SentSegment, Trace};
 pub struct Observers<'a> {
     /// A trace of each flow.
     pub trace: Option<&'a mut Trace>,
+    /// Samples of all links and flows.
+    pub samples: Option<&'a mut Samples>,
     /// A log of all events.
     pub log: Option<&'a mut EventLog>,
     /// A capture of the frames of 802.11 and the packets on wires.

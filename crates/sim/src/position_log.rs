@@ -18,7 +18,6 @@ impl World<'_> {
                 }
             }
         }
-        self.positions_at = log.next_positions();
     }
 }
 

@@ -20,6 +20,10 @@ pub struct RunDocument {
     pub schema: u32,
     /// The version of driftway that wrote it.
     pub version: String,
+    /// `true` if it is of [`driftway emulate`](#driftway-emulate): its flows are the TCP connections of the nodes' kernels,
+    /// whatever flows the scenario has; absent of a simulation.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub emulated: bool,
     /// The scenario that was run, in the form of its file.
     pub scenario: Scenario,
     /// One result per seed, in the order of seeds.

@@ -14,6 +14,7 @@ use crate::host_timer::HostTimer;
 use crate::hosts::Hosts;
 use crate::observers::Observers;
 use crate::results::{FlowOutcome, RunResult};
+use crate::samples::FlowSample;
 use crate::sockets::SocketId;
 use crate::world::World;
 
@@ -108,7 +109,7 @@ impl<'a> Simulation<'a> {
             net,
             wakeups: WakeUps::new(&HostTimer::counts(hosts.flows.len())),
             observers: watch.into(),
-            positions_at: Instant::FAR_FUTURE,
+            records_at: Instant::FAR_FUTURE,
             fingerprint: Fingerprint::default(),
             fault_injection: FaultInjection::default(),
             error: None,
@@ -133,24 +134,55 @@ impl<'a> Simulation<'a> {
         {
             log.expect_frames(airs);
         }
-        self.world.record_positions(Instant::ZERO);
-        self.set_pause();
+        self.world.records_at = Instant::ZERO;
+        self.record_what_is_due(Instant::ZERO);
         self.settle();
     }
 
-    /// Records the positions that are due by `now`, at which everything before has been done. The network
-    /// does not run on by itself beyond the next ones.
+    /// Records the positions and samples that are due by `now`, at which everything before has been done. The
+    /// network does not run on by itself beyond the next ones.
     #[inline]
-    fn record_due_positions(&mut self, now: Instant) {
-        if self.world.positions_at <= now {
+    fn record_what_is_due(&mut self, now: Instant) {
+        if self.world.records_at <= now {
             self.world.record_positions(now);
+            self.record_samples(now);
+            let Observers { log, samples, .. } = &self.world.observers;
+            let positions = log.as_ref().filter(|_| self.world.net.has_radios());
+            let positions = positions.map_or(Instant::FAR_FUTURE, |log| log.next_positions());
+            let samples = samples.as_ref().map_or(Instant::FAR_FUTURE, |samples| samples.due());
+            self.world.records_at = positions.min(samples);
             self.set_pause();
         }
     }
 
+    /// Records the samples that are due by `now`.
+    fn record_samples(&mut self, now: Instant) {
+        while let Some(due) = self.world.observers.samples.as_ref().map(|samples| samples.due())
+            && due <= now
+        {
+            let flows = (0..self.hosts.flows.len()).map(FlowId::from);
+            let flows: Vec<FlowSample> = flows.filter_map(|flow| self.flow_sample(flow)).collect();
+            if let Some(samples) = &mut self.world.observers.samples {
+                samples.take(due, &self.world.net, flows);
+            }
+        }
+    }
+
+    fn flow_sample(&mut self, id: FlowId) -> Option<FlowSample> {
+        let FlowSnapshot { delivered_bytes, sender, .. } = self.flow(id)?;
+        let view = sender.map(|sender| sender.view);
+        Some(FlowSample {
+            flow: id.number(),
+            delivered_bytes,
+            cwnd_bytes: view.and_then(|view| view.cwnd.value()).map(u64::from),
+            rtt_s: view.and_then(|view| view.srtt.value()?).map(Duration::as_secs_f64),
+            retransmissions: sender.map(|sender| sender.stats.retransmissions),
+        })
+    }
+
     fn set_pause(&mut self) {
         let world = &mut self.world;
-        world.net.pause_at(self.pause.min(world.positions_at));
+        world.net.pause_at(self.pause.min(world.records_at));
     }
 
     /// Handles the next event; `false` when the run is over.
@@ -159,7 +191,7 @@ impl<'a> Simulation<'a> {
     /// An internal error: a byte stream was corrupted.
     pub fn step(&mut self) -> Result<bool, RunError> {
         if let Some(at) = self.world.net.paused_at() {
-            self.record_due_positions(at);
+            self.record_what_is_due(at);
             self.world.net.resume();
             self.after_air();
             self.settle();
@@ -174,7 +206,7 @@ impl<'a> Simulation<'a> {
             let at = of_net.min(own);
             if at > self.end {
                 world.now = self.end;
-                self.record_due_positions(self.end);
+                self.record_what_is_due(self.end);
                 return Ok(false);
             }
             if at < world.now {
@@ -182,7 +214,7 @@ impl<'a> Simulation<'a> {
                 return Err(RunError::Conservation(error));
             }
             if at > world.now {
-                self.record_due_positions(at);
+                self.record_what_is_due(at);
             }
             // At one instant the network is first.
             let is_handled = if of_net <= own {

@@ -22,8 +22,8 @@ pub struct World<'a> {
     pub wakeups: WakeUps<HostTimer>,
     /// Outputs besides the result.
     pub observers: Observers<'a>,
-    /// The time at which positions are to be recorded next; in the far future if they are not.
-    pub positions_at: Instant,
+    /// The time at which positions or samples are to be recorded next; in the far future if none are.
+    pub records_at: Instant,
     /// The digests of the run.
     pub fingerprint: Fingerprint,
     /// Faults that tests inject.

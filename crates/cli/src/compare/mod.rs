@@ -1,6 +1,7 @@
 //! `driftway compare`: all aids over all TCPs on some networks, and what to use on which.
 
 mod for_print;
+mod kernel;
 mod page;
 mod print;
 mod tables;
@@ -25,16 +26,19 @@ use crate::runner::{self, RunnerOptions};
 /// # Errors
 /// An invalid scenario or command line; a failed run; an interruption.
 pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
-    if args.kernel {
-        let message = "--kernel: compare runs in the simulator only\nhelp: leave it out; `driftway paper NAME --kernel` and \
-                       `driftway validate --kernel` run with this machine's own TCP";
-        return Err(Failure::Input(message.to_owned()));
-    }
     let out = args.out.as_deref();
     args.figures_for_print.check_folder(out)?;
-    let list = networks(args)?;
+    let mut list = networks(args)?;
+    let mut left_out = Vec::new();
+    if args.kernel {
+        left_out = kernel::keep_networks(args, &mut list)?;
+        kernel::check_machine()?;
+    }
     let document = with_output(out, |destination| {
-        let document = run(args, &list)?;
+        let mut document = run(args, &list)?;
+        if args.kernel {
+            kernel::add_kernel_part(args, &list, left_out, &mut document)?;
+        }
         if let Some(dir) = destination {
             let mut staging = dir.stage()?;
             let options = &args.figures_for_print;

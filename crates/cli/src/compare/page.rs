@@ -4,6 +4,7 @@ use askama::Template;
 use driftway_experiment::comparison::arms::{AIDS, TCPS};
 use driftway_experiment::comparison::document::{CompareCell, CompareDocument};
 
+use super::kernel::tables::{KernelTables, kernel_tables};
 use super::print::{
     BEHIND_SHOWN, NOT_FOR_UDP, behind, behind_summary, hypothesis, summary, verdict,
 };
@@ -38,6 +39,7 @@ struct Page<'a> {
     readings: Vec<(String, &'static str)>,
     tcps: Grid,
     hypotheses: Vec<(&'static str, String)>,
+    kernel: Option<KernelTables>,
     details: Vec<Details>,
     seeds: String,
 }
@@ -122,6 +124,7 @@ pub fn page(document: &CompareDocument) -> Result<String, Failure> {
             .iter()
             .map(|of| (verdict_class(of.holds), hypothesis(of)))
             .collect(),
+        kernel: kernel_tables(document),
         details: networks(document).iter().map(|network| details(document, network)).collect(),
         seeds: format!(
             "Chosen with the seeds {}; shown with the seeds {}.",

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use driftway_experiment::comparison::arms::RECOMMENDED_AID;
 use driftway_experiment::comparison::document::{CarryBehind, CompareDocument, HypothesisResult};
 
+use super::kernel::tables::{KernelTables, kernel_tables};
 use super::tables::{label, network_grid, networks, overview_grid};
 use crate::text::{count, fixed, wrapped};
 
@@ -49,6 +50,18 @@ pub fn document(document: &CompareDocument) -> String {
         text += &wrapped(&hypothesis(of), 2);
     }
     text += &wrapped(&summary(document), 0);
+    if let Some(KernelTables { summary, aids, grid, left_out }) = kernel_tables(document) {
+        text += "\nWith this machine's own TCP: throughput as it is, and relative to that\n";
+        let _ = write!(text, "{grid}");
+        for (aid, says) in aids {
+            text += &wrapped(&format!("{aid}: {says}."), 2);
+        }
+        text += &wrapped(&summary, 0);
+        let left_out: Vec<String> = left_out.into_iter().map(|(name, _)| name).collect();
+        if !left_out.is_empty() {
+            text += &wrapped(&format!("Not run with the kernel: {}.", left_out.join(", ")), 2);
+        }
+    }
     text += &wrapped(NOT_FOR_UDP, 0);
     text
 }
@@ -117,6 +130,6 @@ pub fn summary(document: &CompareDocument) -> String {
         document.timing.wall_s,
         document.timing.jobs,
         count(cell, "seed"),
-        count(document.cells.len() as u64, "cell"),
+        count(document.cells.iter().filter(|of| !of.kernel).count() as u64, "cell"),
     )
 }

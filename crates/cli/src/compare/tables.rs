@@ -13,14 +13,16 @@ const LEVEL: f64 = 0.05;
 
 /// Names of the networks, in order.
 pub fn networks(document: &CompareDocument) -> Vec<&str> {
-    let mut names: Vec<&str> = document.cells.iter().map(|of| of.network.as_str()).collect();
+    let simulated = document.cells.iter().filter(|of| !of.kernel);
+    let mut names: Vec<&str> = simulated.map(|of| of.network.as_str()).collect();
     names.dedup();
     names
 }
 
-/// The cells of a network and a TCP: without an aid, then the aids in order.
+/// The simulated cells of a network and a TCP: without an aid, then the aids in order.
 pub fn cells<'a>(document: &'a CompareDocument, network: &str, tcp: &str) -> Vec<&'a CompareCell> {
-    document.cells.iter().filter(|of| of.network == network && of.tcp == tcp).collect()
+    let is_of = |of: &&CompareCell| !of.kernel && of.network == network && of.tcp == tcp;
+    document.cells.iter().filter(is_of).collect()
 }
 
 /// Label of a cell's aid.
@@ -51,7 +53,7 @@ pub fn ratio(mean: Option<f64>, ci90: Option<[f64; 2]>, p_holm: Option<f64>) -> 
 }
 
 /// A ratio without spaces, so that all columns fit on a terminal of 100 columns.
-fn narrow(ratio: String) -> String {
+pub fn narrow(ratio: String) -> String {
     ratio.replace(" ± ", "±")
 }
 

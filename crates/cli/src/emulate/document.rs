@@ -71,8 +71,8 @@ pub struct EmulationDocument {
     trusted: bool,
     /// Reasons not to trust the result.
     because: Vec<String>,
-    /// Properties of the network that programs may not expect.
-    notes: Vec<String>,
+    /// Properties of the network that programs may not expect, and of the results.
+    pub notes: Vec<String>,
     /// Changes by `driftway ctl` while it ran.
     changes: Vec<Changed>,
     /// Events that `--pcap` and `--events` left out because the disk did not keep up.
@@ -175,8 +175,14 @@ impl EmulationDocument {
         Ends { end, starts: (main_started, ends), changes, unrecorded }: Ends<'_>,
         report: &EmulationReport,
     ) -> Self {
-        let EmulationCounts { by_kernel, drops, to_routers, icmp_from_routers: messages, not_ipv4 } =
-            report.counts.clone();
+        let EmulationCounts {
+            by_kernel,
+            drops,
+            to_routers,
+            icmp_from_routers: messages,
+            not_ipv4,
+            ..
+        } = report.counts.clone();
         let seconds_at = |at: Instant| at.since(Instant::ZERO).as_secs_f64();
         let of_node = |(node, counts): (&NodeId, &KernelCounts)| NodePackets {
             node: node.index(),

@@ -1,5 +1,6 @@
 //! `driftway emulate`: runs programs over a scenario's network in real time.
 
+mod connections;
 mod control_server;
 pub mod document;
 mod gate;
@@ -8,6 +9,8 @@ mod plan;
 mod programs;
 mod readiness;
 mod recording;
+mod results;
+mod sampler;
 mod session;
 mod signals;
 mod stream_writer;
@@ -39,6 +42,8 @@ use node_files::{host_resolvers, node_files};
 use plan::{Plan, line_not_run, not_run};
 use programs::{Names, environment};
 use recording::Recording;
+use results::EmulationEnd;
+use sampler::Sampler;
 use session::Session;
 use signals::Signals;
 
@@ -63,7 +68,10 @@ pub fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
     with_output(out, |destination| {
         let mut staging = destination.map(OutputDir::stage).transpose()?;
         let mut recording = Recording::open(args, &scenario, staging.as_ref())?;
-        let document = run_programs(args, &scenario, &plan, &mut recording)?;
+        let (document, end) = run_programs(args, &scenario, &plan, &mut recording)?;
+        if let (Some(staging), Some(end)) = (&mut staging, end) {
+            end.write(staging)?;
+        }
         if let Some(staging) = staging.as_mut().filter(|_| args.events) {
             staging.add_finished(&EventLog::file_name(args.seed), Ok(()))?;
         }
@@ -72,13 +80,14 @@ pub fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Creates the namespaces, runs the programs over the network, and ends all processes.
-fn run_programs(
+/// Creates the namespaces, runs the programs over the network, and ends all processes. With an output directory the
+/// connections are sampled.
+fn run_programs<'a>(
     args: &EmulateArgs,
-    scenario: &Scenario,
+    scenario: &'a Scenario,
     plan: &Plan,
     recording: &mut Recording,
-) -> Result<EmulationDocument, Failure> {
+) -> Result<(EmulationDocument, Option<EmulationEnd<'a>>), Failure> {
     // Before the first thread starts, so that all threads inherit the blocked signals.
     let mut signals = Signals::block_termination().map_err(|e| failed("block signals", &e))?;
     let (mtu, observer) = (mtu(scenario), recording.observer());
@@ -121,6 +130,8 @@ fn run_programs(
     let gate = Gate::close(plan, &names, &emulation)?;
     // Before the programs: what they send is never too early.
     let running = emulation.start().map_err(|e| failed("start the network", &e))?;
+    let sampler = args.out.as_ref().map(|_| Sampler::start(&running, &plan.nodes)).transpose();
+    let sampler = sampler.map_err(|e| failed("sample the connections", &e))?;
     let server = ControlServer::start(Controlled {
         control: running.control(),
         source: args.scenario.clone(),
@@ -130,17 +141,20 @@ fn run_programs(
         changes: Vec::new(),
     });
     let server = server.map_err(|e| failed("open the socket of driftway ctl", &e))?;
-    let (end, starts) = {
+    let (end, starts, ended) = {
         let mut session = Session::new(args, plan, &names, &running, gate)?;
         let line = status_line(args);
         let end = session.run(&mut signals, &line);
         line.finish_and_clear();
+        let ended = running.now();
         // In any case no process is left.
         let terminated = session.terminate();
         let end = end?;
         terminated?;
-        (end, session.ends())
+        (end, session.ends(), ended)
     };
+    let sampled = sampler.map(Sampler::finish).transpose();
+    let sampled = sampled.map_err(|e| failed("sample the connections", &e))?;
     let report = running.stop().map_err(|e| failed("forward packets", &e))?;
     let node = plan.main.node;
     if let (Some(line), None) = (plan.main.line(), end.failed)
@@ -155,7 +169,26 @@ fn run_programs(
     }
     let ends =
         Ends { end, starts: &starts, changes: server.changes(), unrecorded: recording.finish()? };
-    Ok(EmulationDocument::new(args, scenario, plan, &names.addresses, ends, &report))
+    let mut document =
+        EmulationDocument::new(args, scenario, plan, &names.addresses, ends, &report);
+    document.notes.extend(sampled.as_ref().and_then(|of| left_out(of.connections.left_out())));
+    let Names { addresses, .. } = names;
+    let end = sampled.map(|sampled| EmulationEnd {
+        scenario,
+        seed: args.seed,
+        addresses,
+        sampled,
+        ended,
+        report,
+    });
+    Ok((document, end))
+}
+
+/// A note about connections that are not among the results.
+fn left_out(ends: usize) -> Option<String> {
+    (ends > 0).then(|| {
+        format!("{ends} ends of later connections are not in results.json, which has the first 1,000 connections")
+    })
 }
 
 /// Entries to the nodes with kernels.

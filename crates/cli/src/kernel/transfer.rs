@@ -34,11 +34,34 @@ nix::setsockopt_impl!(
     nix::sys::socket::sockopt::SetStruct<u32>
 );
 
+/// `TCP_RTO_MAX_MS` (linux/tcp.h, since Linux 6.15), the largest retransmission timeout (ms); libc lacks it.
+#[derive(Clone, Copy, Debug)]
+struct RtoMax;
+nix::setsockopt_impl!(
+    RtoMax,
+    libc::IPPROTO_TCP,
+    TCP_RTO_MAX_MS,
+    u32,
+    nix::sys::socket::sockopt::SetStruct<u32>
+);
+const TCP_RTO_MAX_MS: libc::c_int = 44;
+
+/// Returns whether the kernel can limit the retransmission timeout of a socket.
+///
+/// # Errors
+/// No socket can be created.
+pub fn has_rto_max(milliseconds: u32) -> io::Result<bool> {
+    let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
+    Ok(setsockopt(&socket, RtoMax, &milliseconds).is_ok())
+}
+
 /// A transfer's parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer<'a> {
     /// The kernel's name of the sender's congestion control.
     pub congestion_control: &'a str,
+    /// Limit on the sender's retransmission timeout (ms), if any.
+    pub rto_max_ms: Option<u32>,
     /// Size of the transfer; without an end, the largest number.
     pub bytes: u64,
     /// Largest window that the receiver advertises (bytes).
@@ -105,6 +128,9 @@ impl Transfer<'_> {
 
     fn send(&self, far: Ipv4Addr, clock: RealClock, done: &AtomicBool) -> io::Result<()> {
         let socket = socket_with(self.congestion_control)?;
+        if let Some(milliseconds) = self.rto_max_ms {
+            setsockopt(&socket, RtoMax, &milliseconds)?;
+        }
         connect(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(far, self.port)))?;
         let mut stream = TcpStream::from(socket);
         stream.set_write_timeout(Some(DEADLINE_POLL_INTERVAL))?;

@@ -11,6 +11,7 @@ mod page;
 mod partition;
 mod study;
 mod thinning;
+mod time_line;
 mod time_sequence;
 mod variation;
 
@@ -30,6 +31,7 @@ use crate::report::comparison::{any_has_many_flows, comparison_table};
 use crate::report::curves::{MeasuredMetric, measured_metrics};
 use crate::report::heading::{subtitle, title};
 use crate::report::page::{Page, ScenarioSection, Section};
+use crate::report::time_line::TimeLine;
 use crate::report::time_sequence::TimeSequencePlot;
 use crate::report::variation::{Variation, find_variation};
 use crate::result_dirs::{ResultDir, load_results};
@@ -41,6 +43,15 @@ use driftway_experiment::command::shell_quoted;
 
 /// Note for a set with many flows.
 const EACH_FLOW_NOTE: &str = "The page lists each flow below its scenario.";
+
+/// Sentences about what a command reproduces: of simulations, and where an emulation is among the results.
+const SIMULATED: &str =
+    "Each command reproduces the results to the byte with the same version of driftway.";
+const EMULATED: &str = "An emulation runs in real time, and its results differ from one time to the next; its \
+                        emulation.json has the programs.";
+/// A remark on the numbers of an emulation.
+const ONE_EMULATION: &str = "One emulation in real time: the flows are the TCP connections of the nodes' kernels, as these \
+                             report them.";
 
 /// Largest number of arms, or flows of a single scenario, that are plotted over time.
 const MAX_FLOWS_DRAWN: usize = 12;
@@ -136,6 +147,9 @@ fn page<'a>(
     };
     let lead = (!figures.is_empty()).then(|| numbered(figures.remove(0)));
     let mut sections = vec![("Other metrics", figures)];
+    if let [only] = set {
+        sections.push(("Over time", time_line(only)?.into_iter().collect()));
+    }
     let FlowFigures { sequences, windows, for_print } = flow_figures(set, sweep)?;
     sections.push(("Time–sequence plots", sequences));
     sections.push(("Congestion windows", windows));
@@ -156,7 +170,13 @@ fn page<'a>(
         lead,
         sentences,
         results,
-        intervals: if one_run {
+        reproduces: match set.iter().any(|member| member.document.emulated) {
+            true => EMULATED,
+            false => SIMULATED,
+        },
+        intervals: if set.iter().all(|member| member.document.emulated) {
+            ONE_EMULATION
+        } else if one_run {
             "A single run has no confidence interval: use --runs 10 to get intervals."
         } else {
             "Means over the runs, ± half of the 90 % confidence interval (Student's t)."
@@ -232,6 +252,20 @@ fn flow_figures(set: &[ResultDir], sweep: &Variation) -> Result<FlowFigures, Fai
     Ok(drawn)
 }
 
+/// The figure of all quantities over time of a single scenario's first run; `None` without samples.
+fn time_line(only: &ResultDir) -> Result<Option<Figure>, Failure> {
+    let (links, flows) = only.samples()?;
+    let (faults, run) = (only.faults()?, only.document.runs.first());
+    let line = TimeLine {
+        document: &only.document,
+        links: &links,
+        flows: &flows,
+        faults: &faults,
+        end_s: run.map_or(0.0, |run| run.duration_s),
+    };
+    Ok(line.figure(&format!("seed {}", run.map_or(0, |run| run.seed))))
+}
+
 /// Figures made from a single scenario's event log: none without a log, or if the network is not an
 /// ad hoc network.
 fn event_log_figures(only: &ResultDir) -> Result<Vec<(&'static str, Vec<Figure>)>, Failure> {
@@ -278,8 +312,6 @@ fn scenario_section(member: &ResultDir, sweep: &Variation, set: &[ResultDir]) ->
     }
     let claims = Claims::of_one(&sweep.values, &member.keys);
     let name = claims.true_part(&document.scenario.name);
-    let scenario = member.dir.join("scenario.toml");
-    let runs = document.runs.len();
     ScenarioSection {
         name: capitalized(if differs.is_empty() { &document.scenario.name } else { &name }),
         description: document
@@ -290,15 +322,24 @@ fn scenario_section(member: &ResultDir, sweep: &Variation, set: &[ResultDir]) ->
         seeds: seed_range(&document.runs),
         version: document.version.clone(),
         differs: capitalized(&differs.join(", ")),
-        command: format!(
-            "driftway run {} --seed {} --runs {runs}",
-            shell_quoted(&scenario.to_string_lossy()),
-            member.first_seed().unwrap_or(1),
-        ),
+        command: command(member),
         sentences: if set.len() > 1 { incomplete_transfers(document) } else { Vec::new() },
         flows: Some(one_flow_per_row(document))
             .filter(|_| set.len() > 1 && any_has_many_flows(set)),
         drops: Some(drops(document)).filter(|drops| set.len() > 1 && !drops.rows.is_empty()),
         scenario: member.document.scenario.show(),
+    }
+}
+
+/// The command whose results are in a directory, of an emulation without its programs.
+fn command(member: &ResultDir) -> String {
+    let scenario = member.dir.join("scenario.toml");
+    let scenario = shell_quoted(&scenario.to_string_lossy());
+    let seed = member.first_seed().unwrap_or(1);
+    match member.document.emulated {
+        true => format!("driftway emulate {scenario} --seed {seed} -- COMMAND"),
+        false => {
+            format!("driftway run {scenario} --seed {seed} --runs {}", member.document.runs.len())
+        }
     }
 }

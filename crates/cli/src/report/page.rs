@@ -22,6 +22,8 @@ pub struct Page<'a> {
     pub results: Vec<Grid>,
     /// Explanation of ±.
     pub intervals: &'static str,
+    /// A sentence about what the commands of the scenarios reproduce.
+    pub reproduces: &'static str,
     /// Other figures.
     pub sections: Vec<Section>,
     /// File name of the replay beside the page, if there is an event log.

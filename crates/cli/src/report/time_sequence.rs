@@ -4,6 +4,7 @@ mod for_print;
 mod initial_span;
 
 use driftway_base::Instant;
+use driftway_scenario::FaultKind;
 use driftway_sim::trace::{FaultEvent, FlowEvent, FlowTrace, SentSegment};
 use plotly::common::{Fill, HoverInfo, Line, LineShape, Marker, MarkerSymbol, Mode};
 use plotly::layout::{Axis, RangeMode};
@@ -281,21 +282,13 @@ impl TimeSequencePlot<'_> {
 
     /// The times of each kind of fault.
     fn fault_spans(&self) -> Vec<(&'static str, Vec<Span>)> {
-        let mut kinds: Vec<_> = self.faults.iter().map(|(_, mark)| mark.kind).collect();
+        let spans = fault_spans(self.faults, self.end_s);
+        let mut kinds: Vec<_> = spans.iter().map(|(kind, _)| *kind).collect();
         kinds.sort_unstable_by_key(|kind| kind.name());
         kinds.dedup();
-        let of_kind = |kind| {
-            let mut spans: Vec<Span> = Vec::new();
-            let mut open: Vec<(u32, Instant)> = Vec::new();
-            for (at, mark) in self.faults.iter().filter(|(_, mark)| mark.kind == kind) {
-                if mark.begins {
-                    open.push((mark.hop, *at));
-                } else if let Some(i) = open.iter().position(|(hop, _)| *hop == mark.hop) {
-                    spans.push((self.time(open.remove(i).1), self.time(*at)));
-                }
-            }
-            spans.extend(open.iter().map(|(_, from)| (self.time(*from), self.end_s)));
-            (kind.name(), spans)
+        let of_kind = |kind: FaultKind| {
+            let its = spans.iter().filter(|(of, _)| *of == kind).map(|(_, span)| *span);
+            (kind.name(), its.collect())
         };
         kinds.into_iter().map(of_kind).collect()
     }
@@ -330,6 +323,24 @@ impl TimeSequencePlot<'_> {
         };
         states.into_iter().map(of_state).collect()
     }
+}
+
+/// The kinds and time spans of faults up to the end of a run.
+pub fn fault_spans(faults: &[(Instant, FaultEvent)], end_s: f64) -> Vec<(FaultKind, Span)> {
+    let time = |at: Instant| rounded(at.as_secs_f64(), end_s);
+    let mut spans = Vec::new();
+    let mut open: Vec<(FaultKind, u32, Instant)> = Vec::new();
+    for (at, mark) in faults {
+        let begun =
+            |(kind, hop, _): &(FaultKind, u32, Instant)| (*kind, *hop) == (mark.kind, mark.hop);
+        if mark.begins {
+            open.push((mark.kind, mark.hop, *at));
+        } else if let Some(index) = open.iter().position(begun) {
+            spans.push((mark.kind, (time(open.remove(index).2), time(*at))));
+        }
+    }
+    spans.extend(open.iter().map(|(kind, _, from)| (*kind, (time(*from), end_s))));
+    spans
 }
 
 /// Layout with the bands on a y axis of their own, from 0 to 1, below the main one.

@@ -10,6 +10,7 @@ use driftway_linux::{DaemonCounts, UnseenCounts};
 use driftway_shim::Counts;
 use driftway_sim::columns::ColumnInfo;
 use driftway_sim::log::{self, COMMON_COLUMNS, EVENTS, EventInfo, Layer, PACKET_COLUMNS, Reasons};
+use driftway_sim::samples::{FlowSampleRow, LinkSampleRow};
 use driftway_sim::trace::{FLOW_COLUMNS, NETWORK_COLUMNS};
 use driftway_sim::{DropReason, results};
 use schemars::JsonSchema;
@@ -42,6 +43,8 @@ scenario and seeds give the same bytes in everything else.
 | `driftway run --json`; `run --out DIR` | standard output; `results.json` | [run](#driftway-run) |
 | `driftway run --out DIR` | `trace-seed-N-flow-I.csv` of each flow of TCP, `trace-seed-N-network.csv`; \
 of the first seed, or with `--trace` of each | [traces](#trace-of-a-flow) |
+| `driftway run --out DIR`, `emulate --out DIR` | `samples-seed-N-links.csv` of a network with wires, \
+`samples-seed-N-flows.csv`; of a run with its traces | [samples](#samples-of-links) |
 | `driftway run --out DIR --events` | `events-seed-N.csv`, with the traces | [event log](#event-log) |
 | `driftway run --pcap FILE` | a capture | [captures.md](captures.md) |
 | `driftway run --out DIR`, `emulate --out DIR` | `scenario.toml` | [scenario.md](scenario.md) |
@@ -59,6 +62,7 @@ of the first seed, or with `--trace` of each | [traces](#trace-of-a-flow) |
 | `driftway validate --json`; `--out DIR` | standard output; `results.json` | [validate](#driftway-validate) |
 | `driftway validate --kernel --json` | standard output | [validate --kernel](#driftway-validate---kernel) |
 | `driftway emulate --json`; `--out DIR` | standard output; `emulation.json` | [emulate](#driftway-emulate) |
+| `driftway emulate --out DIR` | `results.json`, `trace-seed-N-network.csv` | [run](#driftway-run) |
 | `driftway shim status --json` | standard output | [shim status](#driftway-shim-status) |
 
 In the tables of documents, `[]` stands for each element of an array and `*` for each key of a map.
@@ -83,7 +87,12 @@ pub fn reference() -> String {
     let documents = vec![
         document(
             "driftway run",
-            "The document of `driftway run --json`, and `results.json` of `run --out`.",
+            "The document of `driftway run --json`, and `results.json` of `run --out`. That of `emulate --out` is of \
+             the same form, with `emulated`: its flows are the TCP connections of the nodes' kernels, from the end that \
+             has sent more, in the order in which they were seen. Of these `tcp` is `kernel+` with the congestion control, \
+             `start_s` is up to 0.02 s late, `rtt_s` is the mean of the smoothed round-trip times every 0.02 s, and a connection \
+             that ended with data unacknowledged is `reset`; what a kernel does not say is `null`, `events` is 0 and the \
+             fingerprint empty.",
             schema::<results::RunDocument>(),
         ),
         document(
@@ -160,6 +169,12 @@ fn traces(out: &mut String) {
     *out += "\n## Trace of a network\n\n`trace-seed-N-network.csv`: a row for each beginning and end of a \
              fault of a path.\n";
     columns(out, &NETWORK_COLUMNS);
+    *out += "\n## Samples of links\n\n`samples-seed-N-links.csv`: a row for each direction of each hop of a path or wire of a \
+             mixed network, every 0.1 s; of long runs, and of many links, the interval is doubled until the rows of both files of \
+             samples are at most 20,000.\n";
+    columns(out, &ColumnInfo::of_fields::<LinkSampleRow>());
+    *out += "\n## Samples of flows\n\n`samples-seed-N-flows.csv`: a row for each flow at the same times.\n";
+    columns(out, &ColumnInfo::of_fields::<FlowSampleRow>());
 }
 
 fn event_log(out: &mut String) {

@@ -168,7 +168,7 @@ fn wrong_input_is_refused_and_nothing_is_written() {
         (&["link.toml", "more/link.toml"], "another scenario is called link"),
         (&["copies.toml"], "has copies"),
         (&["udp.toml"], "no [[flow]] of TCP"),
-        (&["link.toml", "--kernel"], "--kernel: compare runs in the simulator only"),
+        (&["--network", "adhoc-dsr", "--kernel"], "adhoc-dsr is not emulated: it has radios"),
         (&["link.toml", "--jobs", "0"], "at least 1"),
         (&["link.toml", "--out", "link.toml"], "that is a file, not a directory"),
     ] {

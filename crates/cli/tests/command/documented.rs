@@ -108,6 +108,10 @@ fn results_of_runs_are_documented() {
             assert_columns(&bench, &name("trace-seed-1-flow-0.csv"), "trace-of-a-flow", false);
         }
         assert_columns(&bench, &name("trace-seed-1-network.csv"), "trace-of-a-network", false);
+        if bench.path(&name("samples-seed-1-links.csv")).exists() {
+            assert_columns(&bench, &name("samples-seed-1-links.csv"), "samples-of-links", false);
+        }
+        assert_columns(&bench, &name("samples-seed-1-flows.csv"), "samples-of-flows", false);
         assert_columns(&bench, &name("events-seed-1.csv"), "event-log", false);
         assert_events(&bench, &name("events-seed-1.csv"), &mut layers);
     }

@@ -6,10 +6,16 @@ use crate::*;
 fn results_are_complete_and_the_page_is_self_contained() {
     let bench = TestDir::new();
     bench.stdout(&["run", "s.toml", "--runs", "3", "--out", "results"]);
-    let files = ["results.json", "scenario.toml", "trace-seed-1-flow-0.csv"];
-    let network = "trace-seed-1-network.csv";
-    assert_eq!(names(&bench.path("results")), [&files[..], &[network]].concat());
-    let trace = fs::read_to_string(bench.path("results").join(files[2])).unwrap();
+    let files = [
+        "results.json",
+        "samples-seed-1-flows.csv",
+        "samples-seed-1-links.csv",
+        "scenario.toml",
+        "trace-seed-1-flow-0.csv",
+        "trace-seed-1-network.csv",
+    ];
+    assert_eq!(names(&bench.path("results")), files);
+    let trace = fs::read_to_string(bench.path("results/trace-seed-1-flow-0.csv")).unwrap();
     assert!(trace.starts_with("time_s,event,offset_bytes,"), "{}", &trace[..100]);
     assert!(trace.contains(",delivered,40000,"));
 
@@ -17,6 +23,9 @@ fn results_are_complete_and_the_page_is_self_contained() {
     assert!(text.contains("Two lossy hops") && text.contains("results/index.html"), "{text}");
     let page = fs::read_to_string(bench.path("results/index.html")).unwrap();
     assert!(page.contains("Time–sequence") && page.contains("Congestion window"));
+    for curve in ["capacity, hop", "throughput, 0", "round trip, 0", "queue, hop", "cwnd, 0"] {
+        assert!(page.contains(curve), "{curve}");
+    }
     assert_eq!(page.matches("plotly.js (basic").count(), 1);
     for asks in ["src=\"http", "src='http", "<link", "@import", "<iframe"] {
         let own = page.split("plotly.js (basic").next().unwrap();
@@ -26,7 +35,7 @@ fn results_are_complete_and_the_page_is_self_contained() {
 
     bench.stdout(&["run", "s.toml", "--runs", "2", "--out", "results", "--trace"]);
     let traces = names(&bench.path("results")).into_iter().filter(|name| name.ends_with(".csv"));
-    assert_eq!(traces.count(), 4);
+    assert_eq!(traces.count(), 8);
 }
 
 #[test]

@@ -107,6 +107,8 @@ fn results_replace_those_of_another_run_completely() {
     let expected = [
         "notes.txt",
         "results.json",
+        "samples-seed-7-flows.csv",
+        "samples-seed-7-links.csv",
         "scenario.toml",
         "trace-seed-7-flow-0.csv",
         "trace-seed-7-network.csv",

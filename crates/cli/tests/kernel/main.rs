@@ -5,7 +5,9 @@
 
 #[path = "../../../linux/tests/kernel/attempts.rs"]
 mod attempts;
+mod compare;
 mod emulate;
+mod emulate_results;
 mod paper;
 mod shim;
 mod shim_robustness;
@@ -21,8 +23,15 @@ fn main() -> ExitCode {
     if test_programs::is_program_role() {
         return test_programs::run_role();
     }
-    let modules =
-        [emulate::TESTS, shim_robustness::TESTS, paper::TESTS, shim::TESTS, validate::TESTS];
+    let modules = [
+        emulate::TESTS,
+        emulate_results::TESTS,
+        shim_robustness::TESTS,
+        paper::TESTS,
+        shim::TESTS,
+        validate::TESTS,
+        compare::TESTS,
+    ];
     let trials = modules.concat().into_iter().map(|(name, test)| {
         Trial::ignorable_test(name, move || match check_requirements() {
             Ok(()) => {

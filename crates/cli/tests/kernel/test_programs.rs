@@ -13,6 +13,7 @@ use std::process::{Command, ExitCode, Output};
 use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin;
+use driftway_linux::RealClock;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
@@ -69,6 +70,22 @@ pub fn run_role() -> ExitCode {
                 let _ = stream.unwrap().write_all(PAGE.as_bytes());
             }
         }
+        // Reads what one client sends, to the end.
+        Some("program-sink") => {
+            let listener = TcpListener::bind((address("DRIFTWAY_LOCAL"), PORT)).unwrap();
+            let (mut stream, _) = listener.accept().unwrap();
+            std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
+            drop(stream);
+            // Until the emulation ends.
+            std::thread::sleep(Duration::from_secs(600));
+        }
+        // Sends as many bytes as its argument says, and waits until the peer has them all.
+        Some("program-send") => {
+            let mut stream = TcpStream::connect((address("DRIFTWAY_REMOTE"), PORT)).unwrap();
+            stream.write_all(&vec![7; argument(2).parse().unwrap()]).unwrap();
+            stream.shutdown(std::net::Shutdown::Write).unwrap();
+            stream.read_to_end(&mut Vec::new()).unwrap();
+        }
         Some("program-fetch") => {
             let mut stream = TcpStream::connect((address("DRIFTWAY_REMOTE"), PORT)).unwrap();
             let mut page = String::new();
@@ -81,6 +98,16 @@ pub fn run_role() -> ExitCode {
             for _ in 0..100 {
                 socket.send_to(b"la", (address("DRIFTWAY_REMOTE"), PORT)).unwrap();
                 std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        // Datagrams of 1500 bytes with headers, more than the path carries, for as many seconds as its argument says.
+        Some("program-flood") => {
+            let socket = std::net::UdpSocket::bind((address("DRIFTWAY_LOCAL"), PORT)).unwrap();
+            let (clock, seconds) = (RealClock::start(), argument(2).parse::<f64>().unwrap());
+            while clock.now().as_secs_f64() < seconds {
+                // A full queue refuses it.
+                let _ = socket.send_to(&[7; 1472], (address("DRIFTWAY_REMOTE"), PORT));
+                std::thread::sleep(Duration::from_micros(50));
             }
         }
         // One datagram to the first node, or from that to the second.

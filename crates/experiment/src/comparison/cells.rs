@@ -35,36 +35,62 @@ fn cell(
     arm: &ComparedArm,
     (own, plain): (&[RunSample], &[RunSample]),
 ) -> (CompareCell, Option<f64>) {
-    let relative = ratio(&throughputs(own), &throughputs(plain));
-    let neighbours = ratio(&of_neighbours(own), &of_neighbours(plain));
-    let completions = network.is_transfer.then(|| {
-        let times: Vec<f64> =
-            own.iter().map(|run| run.completion_s.unwrap_or(run.available_s)).collect();
-        (own.iter().filter(|run| run.completion_s.is_some()).count() as u64, mean(&times))
-    });
-    let shares: Vec<f64> = own.iter().filter_map(|run| run.neighbour_share).collect();
-    let p = relative.as_ref().filter(|_| arm.aid.is_some()).and_then(p_value);
+    let all =
+        |runs: &[RunSample]| -> Vec<Option<RunSample>> { runs.iter().copied().map(Some).collect() };
+    let (cell, p) = cell_of(network, &all(own), &all(plain), arm.aid.is_none());
     let cell = CompareCell {
-        network: network.name.clone(),
-        situation: network.situation.clone(),
         tcp: arm.tcp.name.to_owned(),
         aid: arm.aid_name().to_owned(),
         reading: arm.reading(),
-        kernel: false,
-        n: own.len() as u64,
-        throughput_bps: mean(&own.iter().map(|run| run.throughput_bps).collect::<Vec<_>>())
-            .unwrap_or(0.0),
-        relative: relative.map(|of| of.mean),
-        ci90: relative.and_then(|of| of.ci90),
-        ci95: relative.and_then(|of| of.ci95),
-        p_holm: None,
-        completed: completions.map(|(completed, _)| completed),
-        completion_s: completions.and_then(|(_, time)| time),
-        neighbour_share: mean(&shares),
-        neighbour_relative: neighbours.map(|of| of.mean),
-        neighbour_ci90: neighbours.and_then(|of| of.ci90),
+        ..cell
     };
     (cell, p)
+}
+
+/// The cell of runs over a network against those without an aid, seed by seed, and the probability of its ratio by
+/// chance, which a cell without an aid does not have. It is the caller's to name its arm.
+pub fn cell_of(
+    network: &ComparedNetwork,
+    own: &[Option<RunSample>],
+    plain: &[Option<RunSample>],
+    is_plain: bool,
+) -> (CompareCell, Option<f64>) {
+    let samples =
+        |runs: &[Option<RunSample>], read: fn(&RunSample) -> Option<f64>| -> Vec<Sample> {
+            runs.iter().map(|run| of_value(run.as_ref().and_then(read))).collect()
+        };
+    let relative = |read| ratio(&samples(own, read), &samples(plain, read));
+    let (throughput, neighbours) =
+        (relative(|run| Some(run.throughput_bps)), relative(|run| run.neighbours_bps));
+    let own: Vec<&RunSample> = own.iter().flatten().collect();
+    let of_own = |read: &dyn Fn(&RunSample) -> Option<f64>| {
+        mean(&own.iter().filter_map(|run| read(run)).collect::<Vec<_>>())
+    };
+    let cell = CompareCell {
+        network: network.name.clone(),
+        situation: network.situation.clone(),
+        tcp: String::new(),
+        aid: String::new(),
+        reading: None,
+        kernel: false,
+        n: own.len() as u64,
+        throughput_bps: of_own(&|run| Some(run.throughput_bps)).unwrap_or(0.0),
+        relative: throughput.as_ref().map(|of| of.mean),
+        ci90: throughput.as_ref().and_then(|of| of.ci90),
+        ci95: throughput.as_ref().and_then(|of| of.ci95),
+        p_holm: None,
+        completed: network
+            .is_transfer
+            .then(|| own.iter().filter(|run| run.completion_s.is_some()).count() as u64),
+        completion_s: network
+            .is_transfer
+            .then(|| of_own(&|run| Some(run.completion_s.unwrap_or(run.available_s))))
+            .flatten(),
+        neighbour_share: of_own(&|run| run.neighbour_share),
+        neighbour_relative: neighbours.as_ref().map(|of| of.mean),
+        neighbour_ci90: neighbours.and_then(|of| of.ci90),
+    };
+    (cell, throughput.as_ref().filter(|_| !is_plain).and_then(p_value))
 }
 
 fn mean(values: &[f64]) -> Option<f64> {

@@ -23,13 +23,16 @@ pub struct CompareDocument {
     pub quick: bool,
     /// A description of the networks; `null` for scenarios of the user.
     pub note: Option<String>,
-    /// A network with a TCP and an aid each, by network, TCP and aid.
+    /// A network with a TCP and an aid each, by network, TCP and aid; then those with a kernel's TCP.
     pub cells: Vec<CompareCell>,
     /// A recommendation for each situation.
     pub recommendations: Vec<Recommendation>,
     /// Networks and TCPs with which `carry`, the aid that driftway recommends, has less than 0.97 of the throughput of the
     /// best other aid or of no aid, the largest difference first.
     pub carry_behind: Vec<CarryBehind>,
+    /// The part with the kernel; absent without `--kernel`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelPart>,
     /// Hypotheses that were written before the networks were run; empty unless all of them were.
     pub hypotheses: Vec<HypothesisResult>,
     /// Cost; never compared.
@@ -45,11 +48,12 @@ pub struct CompareCell {
     pub situation: String,
     /// The TCP, a preset of scenarios.
     pub tcp: String,
-    /// The aid, or `none`.
+    /// The aid, or `none`. With the TCP of a kernel: `tcp-rto-max`, a limit of 1 s on the retransmission timeout, or
+    /// `shim`, `driftway shim` at the sender.
     pub aid: String,
-    /// The reading of the aid's paper; `null` without an aid.
+    /// The reading of the aid's paper; `null` without an aid, and with a kernel.
     pub reading: Option<Reading>,
-    /// The TCP is that of a kernel and not the simulator's.
+    /// The TCP is that of this machine's kernel, in real time, and not the simulator's.
     pub kernel: bool,
     /// Number of runs, each with a seed of its own.
     pub n: u64,
@@ -76,6 +80,45 @@ pub struct CompareCell {
     pub neighbour_relative: Option<f64>,
     /// Lower and upper end of the 90 % confidence interval of `neighbour_relative`; `null` for one run.
     pub neighbour_ci90: Option<[f64; 2]>,
+}
+
+/// The part of a comparison with this machine's own TCP.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct KernelPart {
+    /// The kernel's release.
+    pub release: String,
+    /// The seeds of the emulated networks.
+    pub seeds: Vec<u64>,
+    /// Each aid in words.
+    pub aids: Vec<KernelAidWords>,
+    /// Networks of the comparison that were not run with the kernel.
+    pub left_out: Vec<LeftOut>,
+    /// Number of runs that count.
+    pub runs: u64,
+    /// Number of runs whose packets were late each time that they were tried, and that do not count.
+    pub late: u64,
+    /// Number of runs for which there was no time.
+    pub not_started: u64,
+    /// Wall-clock time of the runs (s); never compared.
+    pub wall_s: f64,
+}
+
+/// An aid of a kernel's TCP.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct KernelAidWords {
+    /// Its name in cells.
+    pub aid: String,
+    /// Its description, and how it is set; or why this machine's kernel does not have it.
+    pub says: String,
+}
+
+/// A network that was not run with the kernel.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LeftOut {
+    /// Its name.
+    pub network: String,
+    /// The reason.
+    pub because: String,
 }
 
 /// A recommendation for a situation.

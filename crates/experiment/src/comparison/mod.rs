@@ -11,6 +11,7 @@ mod cells;
 pub mod document;
 mod holm;
 pub mod hypotheses;
+pub mod kernel;
 mod network;
 pub mod networks;
 mod outcome;

@@ -29,6 +29,7 @@ pub fn document(
             true => Vec::new(),
             false => judge(&list.hypotheses, networks, results),
         },
+        kernel: None,
         timing,
     }
 }

@@ -2,6 +2,7 @@
 
 use driftway_scenario::Transport;
 use driftway_sim::results::RunResult;
+use serde::{Deserialize, Serialize};
 
 use super::network::ComparedNetwork;
 use crate::error::Error;
@@ -11,7 +12,7 @@ use crate::runner::{Runner, Task};
 pub const CHOOSING_SEEDS: std::ops::RangeInclusive<u64> = 1..=3;
 
 /// The part of a run's result that is kept.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSample {
     /// Throughput of the compared flow (bit/s); nothing delivered is 0.
     pub throughput_bps: f64,

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration as StdDuration, SystemTime};
 
 use driftway_base::Duration;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::identity::VERSION;
 use super::record::{Job, RunRecord};
@@ -82,7 +84,32 @@ impl RunCache {
         self.write(&file, record).map_err(|error| Error::io("store a run in", &file, error))
     }
 
-    fn write(&self, file: &Path, record: &RunRecord) -> io::Result<()> {
+    /// Returns the result of a run that was no simulation, by the digest of its scenario and a name of letters, digits,
+    /// hyphens and dots that says how it was run. A file that is no such result is ignored.
+    pub fn get_measured<T: DeserializeOwned>(&self, digest: &str, name: &str) -> Option<T> {
+        serde_json::from_slice(&fs::read(self.measured(digest, name)).ok()?).ok()
+    }
+
+    /// Stores the result of such a run.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub fn put_measured(
+        &self,
+        digest: &str,
+        name: &str,
+        result: &impl Serialize,
+    ) -> Result<(), Error> {
+        let file = self.measured(digest, name);
+        self.write(&file, result).map_err(|error| Error::io("store a run in", &file, error))
+    }
+
+    fn measured(&self, digest: &str, name: &str) -> PathBuf {
+        self.dir.join(digest).join(format!("measured-{name}.json"))
+    }
+
+    fn write(&self, file: &Path, record: &impl Serialize) -> io::Result<()> {
         let dir = file.parent().unwrap_or(&self.dir);
         fs::create_dir_all(dir)?;
         let mut fresh = tempfile::NamedTempFile::new_in(dir)?;

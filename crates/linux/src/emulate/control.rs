@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 use driftway_base::Instant;
-use driftway_net::{ImpossibleChange, LiveChange};
+use driftway_net::{ImpossibleChange, LiveChange, Network};
 
 use super::emulated_network::EmulationCounts;
 use super::lateness::LatenessHistogram;
@@ -18,13 +18,17 @@ pub struct EmulationControl {
     wake: Arc<PipeWriter>,
 }
 
+/// A look at the network at the present time.
+pub type Look = Box<dyn FnOnce(Instant, &Network) + Send>;
+
 /// A request to the thread of the network, and where the answer goes.
-#[derive(Debug)]
 pub enum ControlRequest {
     /// Changes, all of them or none after the first that is impossible.
     Change(Vec<LiveChange>, SyncSender<ChangeOutcome>),
     /// The state of the network.
     Status(SyncSender<NetworkStatus>),
+    /// A look at the network at the present time.
+    Inspect(Look),
 }
 
 /// The time of the scenario at which changes were made, or why one could not be made.
@@ -67,6 +71,22 @@ impl EmulationControl {
     /// The network has ended.
     pub fn status(&self) -> io::Result<NetworkStatus> {
         self.ask(ControlRequest::Status)
+    }
+
+    /// Returns what a look at the network gives, which all packets wait for.
+    ///
+    /// # Errors
+    /// The network has ended.
+    pub fn inspect<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(Instant, &Network) -> T + Send + 'static,
+    ) -> io::Result<T> {
+        self.ask(|to| {
+            ControlRequest::Inspect(Box::new(move |at, net| {
+                // If the caller does not wait for the answer, nobody needs it.
+                let _ = to.send(look(at, net));
+            }))
+        })
     }
 
     fn ask<T>(&self, request: impl FnOnce(SyncSender<T>) -> ControlRequest) -> io::Result<T> {

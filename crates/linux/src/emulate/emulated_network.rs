@@ -8,10 +8,10 @@ use driftway_endpoint::{Host, ReceiveOutcome};
 use driftway_link::{QueuePosition, Side};
 use driftway_net::addresses::{address, is_of_many};
 use driftway_net::{
-    CROSS_TRAFFIC_STREAM, Event, FrameBody, ImpossibleChange, LiveChange, Network, Output,
-    Recording,
+    CROSS_TRAFFIC_STREAM, Event, FaultPlace, FrameBody, ImpossibleChange, LiveChange, Network,
+    Output, Recording,
 };
-use driftway_scenario::{Network as Kind, Scenario};
+use driftway_scenario::{FaultKind, Network as Kind, Scenario};
 use driftway_wire::{Packet, Payload};
 use typed_index_collections::{TiVec, ti_vec};
 
@@ -69,6 +69,21 @@ pub struct EmulationCounts {
     pub icmp_from_routers: u64,
     /// Offered packets that are not IPv4.
     pub not_ipv4: u64,
+    /// Beginnings and ends of faults, in order of time.
+    pub faults: Vec<FaultRecord>,
+}
+
+/// The beginning or end of a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaultRecord {
+    /// Time of the scenario.
+    pub at: Instant,
+    /// The kind of fault.
+    pub kind: FaultKind,
+    /// Its place.
+    pub place: FaultPlace,
+    /// True if it begins, false if it ends.
+    pub begins: bool,
 }
 
 /// A simulated network with kernels in place of some of its hosts, driven by real time.
@@ -285,6 +300,12 @@ impl EmulatedNetwork {
         (nodes, links.collect())
     }
 
+    /// Returns the network at an instant, for a look.
+    pub fn inspect(&mut self, now: Instant) -> &Network {
+        self.on_timeout(now);
+        &self.net
+    }
+
     /// Accepts a packet from a kernel.
     pub fn offer(&mut self, now: Instant, kernel: usize, bytes: &[u8]) {
         self.on_timeout(now);
@@ -401,6 +422,9 @@ impl EmulatedNetwork {
                 let number = packet_of(&event).and_then(number);
                 let bytes = number.and_then(|number| self.store.bytes(number));
                 observer.on_event(&self.net, &event, bytes);
+            }
+            if let Event::Fault { kind, place, begins } = event {
+                self.counts.faults.push(FaultRecord { at: self.net.now(), kind, place, begins });
             }
             // A packet that is delivered ends with the output.
             if let Event::Dropped { body: FrameBody::Ip(packet), reason, .. } = event

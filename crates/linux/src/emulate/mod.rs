@@ -30,7 +30,7 @@ use driftway_scenario::{Network, Scenario};
 use carriers::Carriers;
 pub use control::{ChangeOutcome, EmulationControl, NetworkStatus};
 pub use emulated_network::{
-    DepartingPacket, EmulatedNetwork, EmulationCounts, KernelCounts, not_emulated,
+    DepartingPacket, EmulatedNetwork, EmulationCounts, FaultRecord, KernelCounts, not_emulated,
 };
 pub use lateness::LatenessHistogram;
 pub use link_changes::{UnchangeableLink, link_changes};
@@ -346,6 +346,11 @@ impl RunningEmulation {
     /// Returns a handle by which other threads change and inspect the network.
     pub fn control(&self) -> EmulationControl {
         self.control.clone()
+    }
+
+    /// Returns the clock of the scenario's time.
+    pub const fn clock(&self) -> RealClock {
+        self.clock
     }
 
     /// Returns the time of the scenario.

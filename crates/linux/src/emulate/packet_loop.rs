@@ -157,6 +157,7 @@ impl PacketLoop {
                 let (counts, lateness) = (self.network.counts().clone(), self.lateness.clone());
                 let _ = to.send(NetworkStatus { at, nodes, links, counts, lateness });
             }
+            ControlRequest::Inspect(look) => look(at, self.network.inspect(at)),
         }
     }
 

@@ -23,7 +23,7 @@ fn observed_run(text: &str) -> ObservedRun {
     let (scenario, kept, mut trace) =
         (common::parse(text), SharedBuffer::default(), Trace::default());
     let mut log = EventLog::new(Box::new(kept.clone()));
-    let watch = Observers { trace: Some(&mut trace), log: Some(&mut log), capture: None };
+    let watch = Observers { trace: Some(&mut trace), log: Some(&mut log), ..Observers::default() };
     let result =
         driftway_sim::run(&scenario, 1, watch).unwrap_or_else(|error| panic!("{error}\n{text}"));
     log.finish().unwrap();

@@ -9,6 +9,7 @@ use driftway_sim::Observers;
 use driftway_sim::capture::Capture;
 use driftway_sim::log::{Entry, Event, EventLog, Layer};
 use driftway_sim::results::{Direction, RunResult};
+use driftway_sim::samples::Samples;
 use driftway_sim::trace::Trace;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
@@ -60,8 +61,13 @@ fn observed_run(protocol: &str) -> ObservedRun {
     let mut trace = Trace::default();
     let mut log = EventLog::new(Box::new(events.clone()));
     let mut capture = Capture::new(Box::new(frames.clone()), &scenario, 3).unwrap();
-    let watch =
-        Observers { trace: Some(&mut trace), log: Some(&mut log), capture: Some(&mut capture) };
+    let mut samples = Samples::default();
+    let watch = Observers {
+        trace: Some(&mut trace),
+        samples: Some(&mut samples),
+        log: Some(&mut log),
+        capture: Some(&mut capture),
+    };
     let result = driftway_sim::run(&scenario, 3, watch).unwrap();
     log.finish().unwrap();
     capture.finish().unwrap();

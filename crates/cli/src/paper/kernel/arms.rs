@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::kernel::shim_thread::DEFAULT_AID;
 use driftway_experiment::study::format::{Arm, Group, Kernel, Settings};
 use driftway_experiment::study::plan::Plan;
 
@@ -13,9 +14,6 @@ pub const CONGESTION_CONTROLS: [&str; 2] = ["cubic", "reno"];
 
 /// Congestion controls whose window growth the simulator has.
 const SIMULATED_GROWTHS: [&str; 2] = ["cubic", "reno"];
-
-/// Aid of the shim that is meant by "the shim".
-const DEFAULT_AID: &str = "carry";
 
 /// TCP of a kernel arm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -1,25 +1,19 @@
 //! A run in real time: a path, the kernel's TCP at both ends, and the shim below one of them.
 
 use std::collections::BTreeMap;
-use std::io::{self, PipeWriter};
-use std::os::fd::AsFd;
+use std::io;
 use std::sync::atomic::AtomicBool;
-use std::thread::{self, JoinHandle};
 
 use driftway_base::{Duration, Instant, NodeId};
-use driftway_experiment::study::check::aid_named;
-use driftway_linux::{
-    Emulation, Namespace, PathEnd, RealClock, ShimDaemon, ShimSnapshot, StatusHandle,
-    enable_realtime_scheduling,
-};
+use driftway_linux::{Emulation, PathEnd, RealClock};
 use driftway_scenario::{Application, Scenario, Size};
-use driftway_shim::{Config, Shim};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::counters;
 use super::kernel_plan::PlannedRun;
 use crate::emulate::mtu;
+use crate::kernel::shim_thread::ShimThread;
 use crate::kernel::transfer::{FIRST_PORT, Transfer};
 
 /// Result of one run.
@@ -53,43 +47,6 @@ pub struct EmulatedRun {
     pub tcp_counts: BTreeMap<&'static str, u64>,
     /// Counters of the shim that are not zero; `null` without a shim.
     pub shim_counts: Option<BTreeMap<&'static str, u64>>,
-}
-
-/// A shim below the kernel's TCP at one end, in a thread.
-struct ShimThread {
-    asker: StatusHandle,
-    stop: PipeWriter,
-    thread: JoinHandle<io::Result<()>>,
-}
-
-impl ShimThread {
-    /// Starts a shim with the aid of this name.
-    fn start(namespace: &Namespace, aid: &str) -> io::Result<Self> {
-        let aid = aid_named(aid).map_err(io::Error::other)?;
-        let make = move || aid.build(Duration::ZERO).expect("a named aid can be built");
-        let start = || {
-            let shim = Shim::with_aid(Config::default(), make);
-            let mut field = ShimDaemon::start_with_shim(&[], shim)?;
-            let asker = field.status_handle();
-            let (stopped, stop) = io::pipe()?;
-            let work = move || {
-                // A host has one shim; here there is one per run, on few processors.
-                enable_realtime_scheduling();
-                field.run(stopped.as_fd())
-            };
-            let thread = thread::Builder::new().name("shim".into()).spawn(work)?;
-            Ok(Self { asker, stop, thread })
-        };
-        namespace.run(start)?
-    }
-
-    /// Stops the shim; returns its final state.
-    fn stop_and_report(self) -> io::Result<ShimSnapshot> {
-        let last = self.asker.snapshot();
-        drop(self.stop);
-        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        last.ok_or_else(|| io::Error::other("the shim ended early"))
-    }
 }
 
 /// Runs a scenario's flow once.
@@ -130,7 +87,8 @@ pub fn emulate_run(scenario: &Scenario, run: &PlannedRun) -> io::Result<Emulated
     let congestion_control = stack.congestion_control.as_str();
     let deadline = Instant::ZERO + limit;
     let (port, stop) = (FIRST_PORT, &AtomicBool::new(false));
-    let transfer = Transfer { congestion_control, bytes, window, port, deadline, stop };
+    let rto_max_ms = None;
+    let transfer = Transfer { congestion_control, rto_max_ms, bytes, window, port, deadline, stop };
     let arrived = transfer.run(&running, far, clock);
     let tcp_counts = counters::read_counters(running.end(PathEnd::Near));
     // Before the path stops, because the shim releases its stored packets when it stops.

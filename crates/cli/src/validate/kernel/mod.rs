@@ -5,17 +5,11 @@
 
 mod emulated_run;
 mod print;
-mod schedule;
 
 use std::num::NonZeroU64;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread;
 
-use driftway_base::{Duration, Instant};
+use driftway_base::Instant;
 use driftway_experiment::runner::{RunRecord, Task};
 use driftway_experiment::validation::kernel::cases::{KernelCase, kernel_presets, plan_cases};
 use driftway_experiment::validation::kernel::causes::Causes;
@@ -25,25 +19,22 @@ use driftway_experiment::validation::kernel::document::{
 use driftway_experiment::validation::kernel::extent::{Extent, MOST_TIMES_FIRST};
 use driftway_experiment::validation::kernel::verdict::Verdict;
 use driftway_linux::RealClock;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag::register;
 
 use crate::args::ValidateArgs;
 use crate::failure::{Failure, failed};
 use crate::kernel::machine::{self, JOBS_PER_PROCESSOR, MAX_FILES_PER_RUN};
+use crate::kernel::schedule::{Limits, Schedule, ScheduledCase};
+use crate::kernel::scheduled_runs::{StartedRun, run_scheduled};
 use crate::output::print_results;
 use crate::run::progress_bar;
 use crate::runner::{self, RunnerOptions};
 use emulated_run::EmulatedFlows;
-use schedule::{Limits, Schedule, ScheduledCase};
 
 /// The study with the paths, in driftway's sources.
 pub const STUDY: &str = "studies/validation/kernel/study.toml";
 /// Largest sum of the throughputs of parallel runs per processor (bit/s): segments are larger than those of
 /// most papers.
 const THROUGHPUT_PER_PROCESSOR_BPS: f64 = 4e7;
-/// Largest number of attempts at a run whose packets are late.
-const MAX_ATTEMPTS: u32 = 3;
 
 /// Runs the paths with the simulator and the kernel, and reports the comparison.
 ///
@@ -106,77 +97,26 @@ struct Work<'a> {
     clock: RealClock,
 }
 
-impl Work<'_> {
-    fn elapsed(self) -> Duration {
-        self.clock.now().since(Instant::ZERO)
-    }
-}
-
-/// The end of a run: index of its case, and the result.
-type Ended = (usize, Result<EmulatedFlows, Failure>);
-
 /// Runs all cases with the kernel, and adds the results. Returns the number of runs.
 fn run_all(cases: &[KernelCase], runs: &mut [CaseRuns], work: Work<'_>) -> Result<u64, Failure> {
-    let mut schedule = Schedule::new(limits(work)?, scheduled_cases(cases, runs, work.args));
+    let schedule = Schedule::new(limits(work)?, scheduled_cases(cases, runs, work.args));
     let bar = progress_bar(schedule.wanted());
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        register(signal, Arc::clone(&stop)).map_err(|error| failed("handle Ctrl-C", &error))?;
-    }
-    let stop: &AtomicBool = &stop;
-    let mut finished = 0;
-    let mut failure = None;
-    thread::scope(|scope| {
-        let (ended, ends): (_, Receiver<Ended>) = channel();
-        loop {
-            while !stop.load(Ordering::Relaxed)
-                && let Some((index, number)) = schedule.start_next(work.elapsed())
-            {
-                let (ended, case) = (ended.clone(), &cases[index]);
-                let latest = schedule.latest_start(index);
-                scope.spawn(move || {
-                    let seed = number + 1;
-                    let is_time = || work.elapsed() <= latest;
-                    let run = AssertUnwindSafe(|| run_on_time(case, seed, stop, is_time));
-                    // A run that never reports its end would be waited for.
-                    let run = catch_unwind(run).unwrap_or_else(|_| {
-                        Err(Failure::Failed(format!("{} with seed {seed} panicked", case.path)))
-                    });
-                    // The receiver outlives the runs.
-                    let _ = ended.send((index, run));
-                });
-            }
-            if schedule.running() == 0 {
-                break;
-            }
-            let Ok((index, run)) = ends.recv() else { break };
-            let of_case = &mut runs[index];
-            match run {
-                Ok(run) if !stop.load(Ordering::Relaxed) => {
-                    finished += 1;
-                    of_case.late += u64::from(run.is_late);
-                    of_case.kernel.push(run.throughputs);
-                    bar.inc(1);
-                }
-                Ok(_) => {}
-                Err(error) => {
-                    stop.store(true, Ordering::Relaxed);
-                    failure.get_or_insert(error);
-                }
-            }
-            let flows = cases[index].flows.len();
-            let is_decided = || (0..flows).all(|flow| of_case.verdict(flow) != Verdict::Undecided);
-            bar.inc_length(schedule.finish(index, is_decided));
-        }
-    });
-    bar.finish_and_clear();
-    match failure {
-        Some(failure) => Err(failure),
-        None if stop.load(Ordering::Relaxed) => {
-            Err(Failure::Interrupted(format!("stopped after {finished} runs with the kernel")))
-        }
-        None => Ok(finished),
-    }
+    let run = |started: StartedRun<'_>| {
+        let case = &cases[started.case];
+        let seed = started.number + 1;
+        let run = || emulated_run::emulate(case, seed, started.stop);
+        started
+            .on_time(run, |run| run.is_late)
+            .map_err(|error| failed(&format!("run {} with seed {seed}", case.path), &error))
+    };
+    let finish = |(case, _): (usize, u64), run: EmulatedFlows| {
+        let of_case = &mut runs[case];
+        of_case.late += u64::from(run.is_late);
+        of_case.kernel.push(run.throughputs);
+        let flows = cases[case].flows.len();
+        Ok((0..flows).all(|flow| of_case.verdict(flow) != Verdict::Undecided))
+    };
+    run_scheduled(schedule, work.clock, &bar, run, finish)
 }
 
 fn limits(Work { extent, args, .. }: Work<'_>) -> Result<Limits, Failure> {
@@ -203,24 +143,6 @@ fn scheduled_cases(
         ScheduledCase::new(case.duration(), throughput_bps, first, most)
     });
     scheduled.collect()
-}
-
-/// Runs a case with a seed, repeatedly if packets are late and there `is_time` for it.
-fn run_on_time(
-    case: &KernelCase,
-    seed: u64,
-    stop: &AtomicBool,
-    is_time: impl Fn() -> bool,
-) -> Result<EmulatedFlows, Failure> {
-    let mut attempts = 0;
-    loop {
-        attempts += 1;
-        let run = emulated_run::emulate(case, seed, stop)
-            .map_err(|error| failed(&format!("run {} with seed {seed}", case.path), &error))?;
-        if !run.is_late || attempts == MAX_ATTEMPTS || !is_time() || stop.load(Ordering::Relaxed) {
-            return Ok(run);
-        }
-    }
 }
 
 /// Fails if a row is outside.
