@@ -407,7 +407,7 @@ fn the_page_shows_the_log_of_an_ad_hoc_network() {
 
     assert_draws_no_way_of_a_broadcast(&mut browser);
     assert_finds_the_first_answer(&mut browser, &entries);
-    assert_tells_copies_apart(&mut browser);
+    assert_keeps_copies_apart(&mut browser);
     assert_counts_what_nodes_did(&mut browser, &entries);
     assert_plots_the_longest_queue(&mut browser, &entries);
     // Where the source has no route, none is drawn.
@@ -459,7 +459,7 @@ fn assert_finds_the_first_answer(browser: &mut Chromium, entries: &[Entry]) {
 }
 
 /// Two copies of a packet, which arise because an acknowledgment of the link layer was lost, have a way each.
-fn assert_tells_copies_apart(browser: &mut Chromium) {
+fn assert_keeps_copies_apart(browser: &mut Chromium) {
     let ways = browser.evaluate(
         "(() => { const classes = ['routing received', 'routing delivered', 'routing dropped', 'queue enqueued'] \
            .map((text) => ({ layer: text.split(' ')[0], event: text.split(' ')[1] })); \
