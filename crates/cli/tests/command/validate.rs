@@ -161,6 +161,17 @@ fn published_values_have_their_source_and_a_verdict() {
     }
 }
 
+/// One case of the study in the sources, in a second or two.
+#[test]
+fn a_station_of_the_sources_has_the_published_throughput() {
+    let study = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/validation/study.toml");
+    let document = TestDir::new().document(&["validate", "jun-2003", "--study", study, "--json"]);
+    let case = &document["formulas"][0];
+    assert!(case["source"].as_str().unwrap().starts_with("J. Jun, "), "{case}");
+    assert_eq!((&case["agrees"], &case["judge"]["within"]), (&true.into(), &0.01.into()));
+    assert_eq!(case["points"].as_array().unwrap().len(), 16);
+}
+
 #[test]
 fn a_difference_is_a_failure() {
     let bench = study_dir(1.1);

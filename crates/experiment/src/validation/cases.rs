@@ -170,8 +170,8 @@ mod test {
     fn every_case_can_be_run_and_compared() {
         let cases = ValidationCases::load(&here(), &[]).unwrap();
         let counts = (cases.cases.len(), cases.formulas.len(), cases.published.len());
-        assert_eq!(counts, (17, 3, 0));
-        assert!(cases.formulas.iter().filter(|case| case.source.is_some()).count() == 0);
+        assert_eq!(counts, (17, 9, 6));
+        assert!(cases.formulas.iter().filter(|case| case.source.is_some()).count() == 6);
         for case in &cases.cases {
             assert_eq!(
                 case.against == ReferenceSimulator::Ns2,
