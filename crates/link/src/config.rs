@@ -54,6 +54,9 @@ pub struct DirectionConfig {
     pub errors: ErrorModel,
     /// Bursts of losses, in addition to the errors.
     pub burst: Option<BurstConfig>,
+    /// Period of lost frames: every N-th frame that is transmitted is lost, in addition to the errors
+    /// and bursts; 0: none.
+    pub loss_period: u32,
     /// Measured values over time, which take the place of the capacity, the delays and the errors
     /// as far as the trace has them.
     pub trace: Option<LinkTrace>,
@@ -78,6 +81,7 @@ impl From<LinkConfig> for LinkDirections {
             delay: DelayProcess::Independent(delay),
             errors,
             burst: None,
+            loss_period: 0,
             trace: None,
             queue,
         };

@@ -11,6 +11,7 @@ use crate::error_sampler::ErrorSampler;
 use crate::frame::{Frame, FrameStage, PendingFrame, Side};
 use crate::link_trace::RowCursor;
 use crate::opportunities::Cursor;
+use crate::periodic_loss::PeriodicLoss;
 use crate::queue::{InterfaceQueue, QueueCounters};
 
 /// Initial capacity for frames in flight; it grows once if needed.
@@ -36,7 +37,7 @@ pub struct LinkCounters {
     pub busy: Duration,
     /// Frames delivered.
     pub arrived: u64,
-    /// Frames lost to bit errors.
+    /// Frames lost to errors, in bursts and periodically.
     pub errors: u64,
     /// Frames lost to partitions.
     pub partitioned: u64,
@@ -58,6 +59,7 @@ pub(crate) struct Direction {
     pub(crate) errors: ErrorSampler,
     error_stream: RandomStream,
     burst: Option<Burst>,
+    periodic: PeriodicLoss,
     /// Measured values, which take the place of the above.
     trace: Option<RowCursor>,
     pub(crate) to_front: u32,
@@ -119,6 +121,7 @@ impl Direction {
             errors: ErrorSampler::new(config.errors),
             error_stream: RandomStream::new(seed, "link-error", entity),
             burst: config.burst.map(|burst| Burst::new(burst, seed, entity)),
+            periodic: PeriodicLoss::new(config.loss_period),
             trace: config.trace.map(RowCursor::new),
             to_front: 0,
             reversal: None,
@@ -235,8 +238,9 @@ impl Direction {
         }
         let damaged = self.error_stream.bernoulli(error);
         let in_burst = self.burst.as_mut().is_some_and(Burst::draw);
+        let periodic = self.periodic.count();
         let mut arrives = at + self.delay.draw(delay);
-        if damaged || in_burst {
+        if damaged || in_burst || periodic {
             self.counters.errors += 1;
             return Some(frame);
         }

@@ -28,6 +28,7 @@ mod frame;
 mod link_trace;
 mod opportunities;
 mod path_link;
+mod periodic_loss;
 mod pie;
 mod queue;
 mod red;

@@ -41,6 +41,7 @@ fn a_link_with_a_trace_does_not_allocate() {
         },
         errors: ErrorModel::FrameErrorRate(0.1),
         burst: Some(BurstConfig { rate: 0.1, mean_length: 3.0 }),
+        loss_period: 50,
         trace: None,
         queue,
     };

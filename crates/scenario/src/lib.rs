@@ -92,7 +92,9 @@ pub use file::{TomlFile, nearest};
 pub use file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone};
 pub use flow::{Flow, Transport};
 pub use gateway::{Gateway, GatewayLeg};
-pub use link::{BurstLosses, Delay, Link, LinkDelay, LinkOverride, LinkRate, Reverse};
+pub use link::{
+    BurstLosses, Delay, Link, LinkDelay, LinkOverride, LinkRate, PeriodicLosses, Reverse,
+};
 pub use measures::Measures;
 pub use mixed::{Air, Mixed, Route, Wire};
 pub use network::{Network, NetworkKind};

@@ -34,6 +34,8 @@ keys! {
         packet_error_rate: Option<f64> => "no errors",
         /// Losses in bursts, besides those of the error rates: `{ rate = 0.01, mean_length = 4 }`.
         burst: Option<BurstLosses> => "none",
+        /// Periodic losses, without chance: `{ every = 100 }` loses each hundredth packet.
+        loss: Option<PeriodicLosses> => "none",
         /// Measured rate, delay and errors over time: `{ file = "x.csv", repeat = true }`.
         trace: Option<TraceFile> => "none",
         /// Queue in front of the link, one for each direction.
@@ -66,6 +68,8 @@ keys! {
         packet_error_rate: Option<f64> => "the error rate of `[network.link]`",
         /// Losses in bursts.
         burst: Option<BurstLosses> => "that of `[network.link]`",
+        /// Periodic losses; `{ every = 0 }` for none.
+        loss: Option<PeriodicLosses> => "that of `[network.link]`",
         /// Measured rate, delay and errors over time.
         trace: Option<TraceFile> => "that of `[network.link]`, without what the keys above replace",
         /// Queue; replaced as a whole.
@@ -96,6 +100,8 @@ keys! {
         bit_error_rate: Option<f64> => "the same error rate in both directions",
         /// Losses in bursts.
         burst: Option<BurstLosses> => "the same in both directions",
+        /// Periodic losses; `{ every = 0 }` for none.
+        loss: Option<PeriodicLosses> => "the same in both directions",
         /// Queue; replaced as a whole.
         queue: Option<Queue> => "the same in both directions",
         /// Measured rate, delay and errors over time.
@@ -113,6 +119,19 @@ keys! {
         rate: f64,
         /// Mean number of packets in a burst, at least 1.
         mean_length: f64,
+    }
+}
+
+keys! {
+    /// Periodic losses, `{ every = 100 }`: the loss process of models of TCP such as mathis-1997, in
+    /// which one packet of *N* is lost and chance has no part. They come on top of the losses by the
+    /// error rates and in bursts, whose packets are counted like the others.
+    #[derive(Copy)]
+    pub struct PeriodicLosses expecting "a table with the key `every`" {
+        /// Period *N* in packets: of those that are transmitted in one direction, the packets *N*,
+        /// 2*N*, 3*N*, … are lost. Each direction counts by itself, and a packet that is sent again
+        /// counts again. 2 to 4294967295, or 0 for none.
+        every: u32,
     }
 }
 
@@ -293,6 +312,7 @@ impl Link {
             burst: self
                 .burst
                 .map(|BurstLosses { rate, mean_length }| BurstConfig { rate, mean_length }),
+            loss_period: self.loss.map_or(0, |PeriodicLosses { every }| every),
             trace: self.trace.as_ref().and_then(TraceFile::trace),
             queue: self.queue.link_config(rate, self.mark_loss),
         }
@@ -321,6 +341,7 @@ impl Link {
             bit_error_rate: back.bit_error_rate,
             packet_error_rate: back.packet_error_rate,
             burst: back.burst,
+            loss: back.loss,
             trace: back.trace.clone(),
             queue: back.queue.clone(),
             ..LinkOverride::default()
@@ -359,6 +380,7 @@ impl LinkOverride {
             bit_error_rate: link.bit_error_rate,
             packet_error_rate: link.packet_error_rate,
             burst: self.burst.or(link.burst),
+            loss: self.loss.or(link.loss),
             trace: self.trace.clone().or(link.trace),
             queue: self.queue.clone().unwrap_or(link.queue),
             reverse: self.reverse.clone().or(link.reverse),
@@ -484,8 +506,8 @@ impl<'de> Deserialize<'de> for Delay {
 macro_rules! keys_of_link {
     ($name:ident: $($own:literal),+) => {
         const $name: &[&str] = &[
-            $($own,)+ "rate", "delay", "bit_error_rate", "packet_error_rate", "burst", "trace",
-            "queue", "reverse", "duplex", "order", "mark_loss",
+            $($own,)+ "rate", "delay", "bit_error_rate", "packet_error_rate", "burst", "loss",
+            "trace", "queue", "reverse", "duplex", "order", "mark_loss",
         ];
     };
 }

@@ -2,6 +2,7 @@
 //! file before the file is deserialized: it provides defaults only, and its values are parsed and
 //! checked like written ones.
 
+use crate::adhoc::compat::is_ns2;
 use crate::error::{Diagnostic, unknown_word};
 use crate::node_names;
 use crate::tree::{Entry, Node, Value};
@@ -177,12 +178,12 @@ pub fn preset_names() -> Vec<&'static str> {
     PRESETS.iter().map(|preset| preset.name).collect()
 }
 
-/// Inserts the presets of the flows, of traffic and of a gateway under their written keys. In a network with `compat = "ns-2"`,
+/// Inserts the presets of the flows, of traffic and of a gateway under their written keys. In a network with `compat = "ns-2"` or `"ns-2.1b"`,
 /// flows without a preset get the values of ns-2.35.
 pub(crate) fn expand(tree: &mut Node) -> Result<(), Diagnostic> {
     let is_ns2 = |network: &Node| {
         let compat = network.get("compat").map(|compat| &compat.value);
-        matches!(compat, Some(Value::String(compat)) if compat == "ns-2")
+        matches!(compat, Some(Value::String(compat)) if is_ns2(compat))
     };
     let of_ns2 = node_names::radio_tables(tree).iter().any(is_ns2);
     for leg in ["wireless", "wired"] {

@@ -5,12 +5,11 @@ use plotly::Plot;
 use plotly::common::{DashType, Line, Marker, MarkerSymbol, Mode};
 use plotly::layout::{AxisType, RangeMode};
 
+use super::compared_value::ComparedValues;
 use crate::page::chart::{CurveTrace, Position, error_bars, half_width, horizontal_line};
 use crate::page::figure::{Figure, PALETTE, axis, escaped, layout};
 use driftway_experiment::validation::compare::Interval;
-use driftway_experiment::validation::document::{
-    CaseResult, FormulaResult, PointResult, ValidationDocument,
-};
+use driftway_experiment::validation::document::{CaseResult, PointResult, ValidationDocument};
 use driftway_experiment::validation::run_metrics::METRICS;
 
 /// Chain cases that are plotted together: with the options of ns-2, and as in the standards.
@@ -70,14 +69,14 @@ pub fn log_ratios(case: &CaseResult) -> Figure {
     Figure::new(title, explanation, plot)
 }
 
-/// Plot of the measured value divided by that of a formula.
-pub fn formula(of: &FormulaResult) -> Figure {
-    let ratios = of.points.iter().map(|point| (&point.name, point.ratio.map(interval)));
-    let as_set = of.points.iter().map(|point| (&point.name, point.ratio_as_set.map(interval)));
+/// Plot of the measured value divided by that of a formula or a publication.
+pub fn ratios(of: &ComparedValues<'_>) -> Figure {
+    let ratios = of.points.iter().map(|point| (point.name, point.ratio));
+    let as_set = of.points.iter().map(|point| (point.name, point.ratio_as_set));
     let (ratios, as_set) = (values(ratios, 1.0), values(as_set, 1.0));
     let places: Vec<Position> = ratios.iter().map(|(place, ..)| place.clone()).collect();
     let mut plot = Plot::new();
-    plot.add_trace(with_bars(ratios, "measured / formula", PALETTE[0]));
+    plot.add_trace(with_bars(ratios, &format!("measured / {}", of.reference), PALETTE[0]));
     if !as_set.is_empty() {
         let name = "measured / formula, configured loss and RTT";
         plot.add_trace(with_bars(as_set, name, PALETTE[1]));
@@ -85,8 +84,11 @@ pub fn formula(of: &FormulaResult) -> Figure {
     plot.add_trace(horizontal_line(&places, 1.0, "").show_legend(false));
     let x_axis = axis("", "").type_(AxisType::Category);
     plot.set_layout(layout().x_axis(x_axis).y_axis(axis("ratio", "")));
-    let explanation = "Measured value divided by the formula's, with 90 % intervals.";
-    Figure::new(of.title.clone(), explanation, plot)
+    let explanation = format!(
+        "Measured value divided by that of the {}, with 90 % intervals.",
+        of.reference_noun()
+    );
+    Figure::new(of.title.to_owned(), explanation, plot)
 }
 
 fn interval(of: Estimate) -> Interval {

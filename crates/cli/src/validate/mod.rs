@@ -1,5 +1,7 @@
-//! `driftway validate`: compares the simulator with other simulators, with theory, and with a kernel's TCP.
+//! `driftway validate`: compares the simulator with other simulators, with theory, with published
+//! values, and with a kernel's TCP.
 
+mod compared_value;
 mod draw;
 mod kernel;
 mod page;
@@ -9,9 +11,10 @@ mod tables;
 use std::path::Path;
 
 use driftway_experiment::study::reference::ReferenceSimulator;
-use driftway_experiment::validation::cases::{CaseInfo, FormulaCase, ValidationCases};
+use driftway_experiment::validation::cases::{CaseInfo, ValidationCases};
 use driftway_experiment::validation::document::{self, SCHEMA, Timing, ValidationDocument};
 use driftway_experiment::validation::ns2::Ns2Simulator;
+use driftway_experiment::validation::published::published_result;
 use driftway_experiment::validation::run_metrics::StoredRuns;
 use driftway_experiment::validation::simulate::{PointRuns, PointWork, run_count, simulate};
 
@@ -63,7 +66,8 @@ fn run(
         let points = case.about.points.iter();
         work.extend(points.map(|point| PointWork { point, seeds: ours, theirs, case: Some(case) }));
     }
-    for FormulaCase { about, .. } in &cases.formulas {
+    let formulas = cases.formulas.iter().map(|of| &of.about);
+    for about in formulas.chain(cases.published.iter().map(|of| &of.about)) {
         let (seeds, points) = (seeds(about), about.points.iter());
         work.extend(points.map(|point| PointWork { point, seeds, theirs: 0, case: None }));
     }
@@ -93,11 +97,17 @@ fn run(
         .iter()
         .map(|formula| document::formula_result(formula, next(formula.about.points.len())))
         .collect::<Result<_, _>>()?;
+    let published = cases
+        .published
+        .iter()
+        .map(|of| published_result(of, next(of.about.points.len())))
+        .collect();
     Ok(ValidationDocument {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
         cases: results,
         formulas,
+        published,
         timing,
     })
 }

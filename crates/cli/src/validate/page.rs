@@ -4,8 +4,9 @@ use askama::Template;
 
 use super::print::{judgement, source, summary, verdict};
 use driftway_experiment::study::reference::AgreementCriterion;
-use driftway_experiment::validation::document::{CaseResult, FormulaResult, ValidationDocument};
+use driftway_experiment::validation::document::{CaseResult, ValidationDocument};
 
+use super::compared_value::ComparedValues;
 use super::{draw, tables};
 use crate::failure::Failure;
 use crate::page::figure::Figure;
@@ -70,8 +71,8 @@ pub fn page(document: &ValidationDocument) -> Result<String, Failure> {
         format!("{}, {beside}", case.against.name())
     };
     let cases = document.cases.iter();
-    let formulas = document.formulas.iter();
-    let heading = "Comparison with other simulators and with theory";
+    let values = ComparedValues::of(document);
+    let heading = "Comparison with other simulators, with theory and with published values";
     let frame = Frame::of_paper(heading, "validation");
     let page = Page {
         frame: Frame { title: "Validation".to_owned(), ..frame },
@@ -79,10 +80,10 @@ pub fn page(document: &ValidationDocument) -> Result<String, Failure> {
         rows: cases
             .clone()
             .map(|case| row(&case.name, &case.title, against(case), case.agrees))
-            .chain(formulas.clone().map(|of| row(&of.name, &of.title, "theory".into(), of.agrees)))
+            .chain(values.iter().map(|of| row(of.name, of.title, theory(of), of.agrees)))
             .collect(),
         chains: draw::chains(document),
-        sections: cases.map(of_case).chain(formulas.map(of_formula)).collect(),
+        sections: cases.map(of_case).chain(values.iter().map(of_values)).collect(),
     };
     render(&page)
 }
@@ -103,16 +104,22 @@ fn of_case(case: &CaseResult) -> Section {
     }
 }
 
-fn of_formula(of: &FormulaResult) -> Section {
+/// The reference of a comparison of values, in a word or two.
+fn theory(of: &ComparedValues<'_>) -> String {
+    let word = if of.reference == "formula" { "theory" } else { "published values" };
+    word.to_owned()
+}
+
+fn of_values(of: &ComparedValues<'_>) -> Section {
     Section {
-        id: of.name.clone(),
-        title: of.title.clone(),
-        source: String::new(),
+        id: of.name.to_owned(),
+        title: of.title.to_owned(),
+        source: of.source.map_or_else(String::new, |source| format!("Source: {source}.")),
         verdict: judgement(of.judge, of.agrees),
-        note: of.note.clone(),
-        figure: Some(draw::formula(of)),
-        tables: vec![("", tables::formula_table(of))],
+        note: of.note.map(str::to_owned),
+        figure: Some(draw::ratios(of)),
+        tables: vec![("", tables::value_table(of))],
         numbers: None,
-        command: None,
+        command: of.points.first().and_then(|point| point.command).map(str::to_owned),
     }
 }

@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
-use super::tables::{counts_table, formula_table, goodput_table, interval};
+use super::tables::{counts_table, goodput_table, interval, value_table};
 use crate::text::{count, wrapped};
 use driftway_experiment::study::reference::AgreementCriterion;
 use driftway_experiment::validation::document::{CaseResult, ValidationDocument};
+
+use super::compared_value::ComparedValues;
 
 /// All cases and the summary as text.
 pub fn document(document: &ValidationDocument) -> String {
@@ -23,11 +25,14 @@ pub fn document(document: &ValidationDocument) -> String {
         }
         text.push('\n');
     }
-    for of in &document.formulas {
+    for of in ComparedValues::of(document) {
         let _ = writeln!(text, "{} ({})", of.title, of.name);
-        let _ = write!(text, "{}", formula_table(of));
+        if let Some(source) = of.source {
+            text += &wrapped(&format!("Source: {source}."), 0);
+        }
+        let _ = write!(text, "{}", value_table(&of));
         text += &wrapped(&judgement(of.judge, of.agrees), 0);
-        if let Some(note) = &of.note {
+        if let Some(note) = of.note {
             text += &wrapped(note, 0);
         }
         text.push('\n');
@@ -81,6 +86,7 @@ pub fn summary(document: &ValidationDocument) -> String {
         .iter()
         .map(|case| case.agrees)
         .chain(document.formulas.iter().map(|of| of.agrees))
+        .chain(document.published.iter().map(|of| of.agrees))
         .collect();
     let of = |verdict| verdicts.iter().filter(|other| **other == verdict).count();
     format!(

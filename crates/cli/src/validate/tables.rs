@@ -2,10 +2,10 @@
 
 use driftway_sim::results::Estimate;
 
+use super::compared_value::{ComparedValue, ComparedValues};
 use crate::text::{Grid, Scale, fixed, mean, mean_in, value};
-use driftway_experiment::validation::FormulaPoint;
 use driftway_experiment::validation::compare::{Comparison, Interval};
-use driftway_experiment::validation::document::{CaseResult, FormulaResult, PointResult};
+use driftway_experiment::validation::document::{CaseResult, PointResult};
 use driftway_experiment::validation::run_metrics::METRICS;
 
 /// Smallest count of the other simulator for which a ratio is shown.
@@ -109,18 +109,16 @@ pub fn numbers_table(case: &CaseResult) -> Grid {
     Grid { header: header.to_vec(), rows }
 }
 
-/// Table of the measured values and those of a formula.
-pub fn formula_table(of: &FormulaResult) -> Grid {
+/// Table of the measured values and those of a formula or a publication.
+pub fn value_table(of: &ComparedValues<'_>) -> Grid {
     let as_set = of.points.iter().any(|point| point.ratio_as_set.is_some());
-    let row = |point: &FormulaPoint| {
-        let ratio = |ratio: Option<Estimate>| {
-            ratio.map_or("–".to_owned(), |of| interval(Interval { mean: of.mean, ci90: of.ci90 }))
-        };
+    let row = |point: &ComparedValue<'_>| {
+        let ratio = |ratio: Option<Interval>| ratio.map_or("–".to_owned(), interval);
         let mut row = vec![
             point.name.clone(),
             point.measured.map_or("–".to_owned(), |of| mean(point.metric, &of)),
             point.measured.map_or(0, |of| of.n).to_string(),
-            point.formula.map_or("–".to_owned(), |law| value(point.metric, law)),
+            point.reference.map_or("–".to_owned(), |law| value(point.metric, law)),
             ratio(point.ratio),
         ];
         if as_set {
@@ -128,7 +126,7 @@ pub fn formula_table(of: &FormulaResult) -> Grid {
         }
         row
     };
-    let mut header = vec!["point", "measured", "n", "formula", "ratio"];
+    let mut header = vec![of.axis, "measured", "n", of.reference, "ratio"];
     if as_set {
         header.push("ratio with configured loss");
     }

@@ -83,6 +83,95 @@ fn agreement_is_reported_in_tables_on_a_page_and_as_json() {
     assert!(held["ratio"]["mean"].as_f64().unwrap() > 0.1 && held["ratio"]["n"] == 2, "{held}");
 }
 
+/// Periodic losses, compared with published values; `value` is that of the first point.
+fn published(value: &str, judge: &str) -> String {
+    format!(
+        r#"
+title = "Published"
+[[figure]]
+id = "period"
+title = "One packet of ten"
+scenario = "period.toml"
+y = [{{ metric = "delivered_packets", over = "sent_packets", label = "delivery ratio" }}]
+set = {{ duration = "300 s" }}
+x = {{ label = "period", points = [
+  {{ at = 10, set = {{ "network.link.loss" = {{ every = 10 }} }}, reference = {{ value = {value} }} }},
+  {{ at = 4, set = {{ "network.link.loss" = {{ every = 4 }} }}, reference = {{ value = 0.75 }} }},
+] }}
+[figure.reference]
+source = "A. Author, A title, 1999, Table 1"
+judge = {judge}
+runs = 1
+"#
+    )
+}
+
+/// One hop without errors, and ten packets a second.
+const PERIOD: &str = r#"
+name = "a period"
+duration = "100 s"
+[network]
+kind = "path"
+hops = 1
+link = { rate = "1 Mbit/s", delay = "1 ms" }
+[[flow]]
+from = 0
+to = 1
+transport = "udp"
+application = { cbr = { every = "100 ms", size = "100 B" } }
+"#;
+
+#[test]
+fn published_values_have_their_source_and_a_verdict() {
+    let bench = TestDir::new();
+    bench.file("ns2.csv", "case,point,seed,goodput_bps\n");
+    bench.file("ns3.csv", "case,point,seed,goodput_bps\n");
+    bench.file("period.toml", PERIOD);
+    bench.file("p.toml", &published("0.9", "{ within = 0.02 }"));
+    let text = bench.stdout(&["validate", "--study", "p.toml", "--out", "pages"]);
+    for part in [
+        "Source: A. Author, A title, 1999, Table 1.",
+        "published",
+        "Agrees: each ratio within 2 %.",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let page = fs::read_to_string(bench.path("pages/index.html")).unwrap();
+    assert!(
+        page.contains("A. Author, A title, 1999, Table 1") && page.contains("published values")
+    );
+    let document = bench.document(&["validate", "--study", "p.toml", "--json"]);
+    let case = &document["published"][0];
+    assert_eq!(case["metric"], "delivered_packets/sent_packets");
+    let point = &case["points"][0];
+    assert_eq!((&point["published"], &point["measured"]["n"]), (&0.9.into(), &1.into()));
+    assert!((point["ratio"]["mean"].as_f64().unwrap() - 1.0).abs() < 0.01, "{point}");
+    assert!(point["command"].as_str().unwrap().starts_with("driftway run"), "{point}");
+
+    bench.file("p.toml", &published("0.8", "{ within = 0.02 }"));
+    let run = bench.driftway(&["validate", "--study", "p.toml"]).assert().code(1);
+    run.stderr(predicates::str::contains("period differs by more than the tolerance"));
+    for (value, judge, message) in [
+        ("\"much\"", "\"reported\"", "p.toml:10:3: a published value is a number `value`"),
+        ("0.9", "\"log-ratio\"", "p.toml:15:9: formulas and published values have no runs"),
+    ] {
+        bench.file("p.toml", &published(value, judge));
+        let run = bench.driftway(&["validate", "--study", "p.toml"]).assert().code(2);
+        run.stderr(predicates::str::contains(message));
+    }
+}
+
+/// One case of the study in the sources, in a second or two.
+#[test]
+fn a_station_of_the_sources_has_the_published_throughput() {
+    let study = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/validation/study.toml");
+    let document = TestDir::new().document(&["validate", "jun-2003", "--study", study, "--json"]);
+    let case = &document["formulas"][0];
+    assert!(case["source"].as_str().unwrap().starts_with("J. Jun, "), "{case}");
+    assert_eq!((&case["agrees"], &case["judge"]["within"]), (&true.into(), &0.01.into()));
+    assert_eq!(case["points"].as_array().unwrap().len(), 16);
+}
+
 #[test]
 fn a_difference_is_a_failure() {
     let bench = study_dir(1.1);

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::runner::Job;
-use crate::study::format::Settings;
+use crate::study::format::{Measure, Settings};
 use crate::study::plan::{Plan, PlannedFigure, plan};
 use crate::study::reference::{
-    AgreementCriterion, FormulaKind, Ns2Config, Reference, ReferenceSimulator,
+    AgreementCriterion, FormulaKind, Ns2Config, PublishedMeasure, Reference, ReferenceSimulator,
 };
 use crate::study::source::Source;
 use crate::words::available;
@@ -49,6 +49,21 @@ pub struct FormulaCase {
     pub about: CaseInfo,
     /// The formula.
     pub formula: FormulaKind,
+    /// Publication of the formula.
+    pub source: Option<String>,
+}
+
+/// A scenario at several points, compared with published values.
+#[derive(Clone, Debug)]
+pub struct PublishedCase {
+    /// Common part.
+    pub about: CaseInfo,
+    /// The publication.
+    pub source: String,
+    /// The figure's measure.
+    pub y: Measure,
+    /// Another measure in its place.
+    pub measure: Option<PublishedMeasure>,
 }
 
 /// A point of a case.
@@ -71,6 +86,8 @@ pub struct ValidationCases {
     pub cases: Vec<SimulatorCase>,
     /// Cases with a formula.
     pub formulas: Vec<FormulaCase>,
+    /// Cases with published values.
+    pub published: Vec<PublishedCase>,
 }
 
 impl ValidationCases {
@@ -101,16 +118,21 @@ impl ValidationCases {
             return Err(Error::refused_with(message, "add a [figure.reference] to one"));
         }
         let dir = path.parent().unwrap_or(Path::new("")).to_owned();
-        let mut cases = Self { dir, cases: Vec::new(), formulas: Vec::new() };
+        let mut cases =
+            Self { dir, cases: Vec::new(), formulas: Vec::new(), published: Vec::new() };
         for (planned, reference) in held {
             if !names.is_empty() && !names.contains(&planned.figure.id) {
                 continue;
             }
             let about = case_info(&plan, planned, reference);
+            let source = reference.source.clone();
             if let Some(against) = reference.simulator {
                 cases.cases.push(SimulatorCase { about, ns2: reference.ns2.clone(), against });
             } else if let Some(formula) = reference.formula {
-                cases.formulas.push(FormulaCase { about, formula });
+                cases.formulas.push(FormulaCase { about, formula, source });
+            } else if let (Some(source), [y]) = (source, &planned.figure.y[..]) {
+                let (y, measure) = (y.clone(), reference.measure);
+                cases.published.push(PublishedCase { about, source, y, measure });
             }
         }
         Ok(cases)
@@ -147,7 +169,9 @@ mod test {
     #[test]
     fn every_case_can_be_run_and_compared() {
         let cases = ValidationCases::load(&here(), &[]).unwrap();
-        assert_eq!((cases.cases.len(), cases.formulas.len()), (17, 3));
+        let counts = (cases.cases.len(), cases.formulas.len(), cases.published.len());
+        assert_eq!(counts, (17, 9, 6));
+        assert!(cases.formulas.iter().filter(|case| case.source.is_some()).count() == 6);
         for case in &cases.cases {
             assert_eq!(
                 case.against == ReferenceSimulator::Ns2,
@@ -163,6 +187,9 @@ mod test {
         };
         assert_eq!((last.about.seeds, last.about.points.len()), (1, 8));
         assert_eq!(last.about.points[0].name, "40 B, RTS");
+        // Values that were only recalled are not judged.
+        let recalled = cases.published.iter().filter(|case| case.source.contains("recalled"));
+        assert!(recalled.into_iter().all(|case| case.about.judge == AgreementCriterion::Reported));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use driftway_sim::results::Estimate;
 use super::cases::{FormulaCase, Point, SimulatorCase};
 use super::compare::{Comparison, Interval, agrees, compare, log_ratio, mean_over_points};
 use super::formula_point::{FormulaPoint, compare_with_formula};
+use super::published::PublishedResult;
 use super::run_metrics::{CPU_TIME, METRICS, RunMetrics, StoredRuns};
 use super::simulate::{PointRuns, flow_seconds};
 use crate::error::Error;
@@ -27,6 +28,8 @@ pub struct ValidationDocument {
     pub cases: Vec<CaseResult>,
     /// Comparisons with a formula.
     pub formulas: Vec<FormulaResult>,
+    /// Comparisons with published values.
+    pub published: Vec<PublishedResult>,
     /// Cost; never compared.
     pub timing: Timing,
 }
@@ -91,6 +94,8 @@ pub struct FormulaResult {
     pub title: String,
     /// The formula.
     pub formula: FormulaKind,
+    /// Publication of the formula; `null` where the case names none.
+    pub source: Option<String>,
     /// Criterion of agreement.
     pub judge: AgreementCriterion,
     /// True if they agree; `null`: not judged, or not possible to judge.
@@ -172,6 +177,7 @@ pub fn formula_result(of: &FormulaCase, ran: &[PointRuns]) -> Result<FormulaResu
         name: about.name.clone(),
         title: about.title.clone(),
         formula: of.formula,
+        source: of.source.clone(),
         judge: about.judge,
         agrees: agrees(about.judge, &ratios, None),
         points,
@@ -188,6 +194,8 @@ impl ValidationDocument {
     pub fn differing(&self) -> Vec<&str> {
         let cases = self.cases.iter().map(|case| (case.agrees, case.name.as_str()));
         let formulas = self.formulas.iter().map(|of| (of.agrees, of.name.as_str()));
-        cases.chain(formulas).filter(|(agrees, _)| *agrees == Some(false)).map(|(_, n)| n).collect()
+        let published = self.published.iter().map(|of| (of.agrees, of.name.as_str()));
+        let all = cases.chain(formulas).chain(published);
+        all.filter(|(agrees, _)| *agrees == Some(false)).map(|(_, name)| name).collect()
     }
 }

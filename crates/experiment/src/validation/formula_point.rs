@@ -4,7 +4,11 @@ use driftway_scenario::Scenario;
 use driftway_sim::results::{Estimate, RunResult};
 
 use super::cases::{FormulaCase, Point};
-use super::formula::{bianchi_throughput, exchange_time, padhye_rate};
+use super::dcf_formula::{
+    FhssNetwork, bianchi_fhss_throughput, bianchi_throughput, exchange_time, jun_throughput,
+};
+use super::formula::padhye_rate;
+use super::response_function::{cubic_window, mathis_window};
 use super::simulate::{PointRuns, flow_seconds};
 use crate::error::Error;
 use crate::study::reference::FormulaKind;
@@ -54,13 +58,34 @@ pub fn compare_with_formula(
             let of = |(run, _): &(RunResult, f64)| padhye_rates(scenario, run, &link, seconds);
             ("send_bps", ran.ours.iter().filter_map(of).collect())
         }
+        FormulaKind::Mathis | FormulaKind::Cubic => {
+            let (loss, rtt) = (given("loss")?, 2e-3 * given("delay_ms")?);
+            let window = match of.formula {
+                FormulaKind::Mathis => mathis_window(loss),
+                _ => cubic_window(loss, rtt),
+            };
+            let mss = scenario.flows.first().and_then(|flow| flow.tcp.as_ref());
+            let law = mss.map_or(0.0, |tcp| window * tcp.mss.0 as f64 * 8.0 / rtt);
+            delivered(ran, seconds, law)
+        }
         FormulaKind::Bianchi => {
             let (payload, rts) = (given("payload")?, given("rts")? > 0.0);
             let law = bianchi_throughput(given("stations")? as u32, payload, rts);
-            let rate = |run: &RunResult| -> f64 {
-                run.flows.iter().map(|flow| flow.delivered_bytes as f64 * 8.0 / seconds).sum()
+            delivered(ran, seconds, law)
+        }
+        FormulaKind::BianchiFhss => {
+            let network = FhssNetwork {
+                stations: given("stations")? as u32,
+                payload: given("payload")?,
+                window: given("window")?,
+                doublings: given("doublings")? as i32,
+                rts: given("rts")? > 0.0,
             };
-            ("throughput_bps", ran.ours.iter().map(|(run, _)| [rate(run), law, law]).collect())
+            delivered(ran, seconds, bianchi_fhss_throughput(network))
+        }
+        FormulaKind::Jun => {
+            let law = jun_throughput(given("mbps")?, given("payload")?, given("rts")? > 0.0);
+            delivered(ran, seconds, law)
         }
         FormulaKind::Exchange => {
             let (packet, rts) = (given("payload")? + 28.0, given("rts")? > 0.0);
@@ -81,6 +106,14 @@ pub fn compare_with_formula(
             .then(|| column(|[measured, _, as_set]| measured / as_set))
             .flatten(),
     })
+}
+
+/// The payload delivered per second in each run, over all flows, beside the formula's value (bit/s).
+fn delivered(ran: &PointRuns, seconds: f64, law: f64) -> (&'static str, Vec<[f64; 3]>) {
+    let rate = |run: &RunResult| -> f64 {
+        run.flows.iter().map(|flow| flow.delivered_bytes as f64 * 8.0 / seconds).sum()
+    };
+    ("throughput_bps", ran.ours.iter().map(|(run, _)| [rate(run), law, law]).collect())
 }
 
 /// Parameters of the path in the scenario.

@@ -2,11 +2,15 @@
 
 pub mod cases;
 pub mod compare;
+mod dcf_formula;
 pub mod document;
 mod formula;
 mod formula_point;
 pub mod kernel;
+mod link_changes;
 pub mod ns2;
+pub mod published;
+mod response_function;
 pub mod run_metrics;
 pub mod simulate;
 

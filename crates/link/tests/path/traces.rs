@@ -201,3 +201,25 @@ fn a_burst_loses_frames_of_one_direction() {
     assert!((80..220).contains(&lost(&bench, A)), "{}", lost(&bench, A));
     assert_eq!(lost(&bench, B), 0);
 }
+
+#[test]
+fn every_nth_frame_of_a_direction_is_lost() {
+    let mut config = LinkDirections::from(default_config());
+    (config.forward.loss_period, config.backward.loss_period) = (4, 3);
+    // The other losses change nothing about which frames these are.
+    config.forward.errors = ErrorModel::FrameErrorRate(0.5);
+    let mut bench = LinkHarness::new(config);
+    for id in 0..24 {
+        bench.send(u64::from(id) * 100, if id % 2 == 0 { A } else { B }, id);
+    }
+    bench.finish();
+    let lost = |from: u32| -> Vec<u32> {
+        let events = bench.events();
+        let of = events.iter().filter(|(_, id, arrived)| id % 2 == from && !arrived);
+        of.map(|(_, id, _)| id / 2 + 1).collect()
+    };
+    assert_eq!(lost(1), [3, 6, 9, 12]);
+    let (forward, periodic) = (lost(0), [4, 8, 12]);
+    assert!(periodic.iter().all(|id| forward.contains(id)), "{forward:?}");
+    assert!(forward.len() > periodic.len() && forward.len() < 12, "{forward:?}");
+}

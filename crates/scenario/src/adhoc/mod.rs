@@ -93,8 +93,10 @@ keys! {
         /// rather than out of range, such as `{ most = 1 }`.
         link_retry: Option<LinkRetry> =>
             "none, every MAC failure is reported to the routing protocol",
-        /// Source of the defaults: `"standard"` or `"ns-2"` (ns-2.35). `docs/ns-2.md` lists the
-        /// keys that depend on it; each of them can also be set individually.
+        /// Source of the defaults: `"standard"`, `"ns-2"` (ns-2.35), or `"ns-2.1b"` (the same with the
+        /// frame times of its versions before 2003: `mac.basic_rate = "2 Mbit/s"` and `mac.preamble = "96
+        /// us"`). `docs/ns-2.md` lists the keys that depend on it; each of them can also be set
+        /// individually.
         compat: Compat = default,
         /// Outages of radios and false warnings, and their schedule: `[[network.fault]]` with
         /// `kind = "radio-down"` or `"fading"`.

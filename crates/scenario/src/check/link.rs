@@ -7,8 +7,8 @@ use crate::problem::{CheckResult, require, require_positive, require_probability
 use crate::queue::MIN_BYTES;
 use crate::trace::TraceFile;
 use crate::{
-    BurstLosses, Delay, Discipline, Link, LinkDelay, LinkOverride, LinkRate, Queue, Reverse, Size,
-    Time,
+    BurstLosses, Delay, Discipline, Link, LinkDelay, LinkOverride, LinkRate, PeriodicLosses, Queue,
+    Reverse, Size, Time,
 };
 
 pub(super) fn check_link(key: &str, link: &Link) -> CheckResult {
@@ -18,6 +18,7 @@ pub(super) fn check_link(key: &str, link: &Link) -> CheckResult {
     reject_adhoc_keys(key, &link.queue)?;
     check_errors(key, link.bit_error_rate, link.packet_error_rate)?;
     check_burst(key, link.burst)?;
+    check_loss(key, link.loss)?;
     check_queue(&format!("{key}.queue"), &link.queue)?;
     check_reverse(key, link.reverse.as_ref())?;
     require_probability(format!("{key}.mark_loss"), link.mark_loss)?;
@@ -31,6 +32,7 @@ pub(super) fn check_override(key: &str, change: &LinkOverride) -> CheckResult {
     }
     check_errors(key, change.bit_error_rate, change.packet_error_rate)?;
     check_burst(key, change.burst)?;
+    check_loss(key, change.loss)?;
     if let Some(found) = &change.queue {
         reject_adhoc_keys(key, found)?;
         check_queue(&format!("{key}.queue"), found)?;
@@ -48,6 +50,7 @@ fn check_reverse(key: &str, back: Option<&Reverse>) -> CheckResult {
         bit_error_rate: back.bit_error_rate,
         packet_error_rate: back.packet_error_rate,
         burst: back.burst,
+        loss: back.loss,
         queue: back.queue.clone(),
         trace: back.trace.clone(),
         ..LinkOverride::default()
@@ -124,6 +127,12 @@ fn check_burst(key: &str, burst: Option<BurstLosses>) -> CheckResult {
             "a rate of {rate} with bursts of {mean_length} packets\nthe rate is from 0 to \
              mean_length / (1 + mean_length), {most:.3} here"
         )
+    })
+}
+
+fn check_loss(key: &str, loss: Option<PeriodicLosses>) -> CheckResult {
+    require(loss.is_none_or(|loss| loss.every != 1), format!("{key}.loss.every"), || {
+        "every packet is lost\nthe period is at least 2 packets; 0 is no loss".into()
     })
 }
 

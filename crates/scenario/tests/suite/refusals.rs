@@ -39,7 +39,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "an unknown key",
         r#"rate = "32 kbit/s""#,
         r#"rte = "32 kbit/s""#,
-        "test.toml:9:1: unknown key `rte`\nhelp: did you mean `rate`? the keys of this table are rate, delay, bit_error_rate, packet_error_rate, burst, trace, queue, reverse, duplex, order, mark_loss",
+        "test.toml:9:1: unknown key `rte`\nhelp: did you mean `rate`? the keys of this table are rate, delay, bit_error_rate, packet_error_rate, burst, loss, trace, queue, reverse, duplex, order, mark_loss",
     ),
     (
         "an unknown key without a suggestion",
@@ -52,7 +52,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "hop = 3",
         r#"hop = 3
 rat = "1 Mbit/s""#,
-        "test.toml:14:1: unknown key `rat`\nhelp: did you mean `rate`? the keys of this table are hop, rate, delay, bit_error_rate, packet_error_rate, burst, trace, queue, reverse, duplex, order, mark_loss",
+        "test.toml:14:1: unknown key `rat`\nhelp: did you mean `rate`? the keys of this table are hop, rate, delay, bit_error_rate, packet_error_rate, burst, loss, trace, queue, reverse, duplex, order, mark_loss",
     ),
     (
         "an override without its hop",
@@ -903,7 +903,7 @@ standby = "yes"
         "standby in an override",
         "hop = 3",
         "hop = 3\nstandby = true",
-        "test.toml:14:1: unknown key `standby`\nhelp: the keys of this table are hop, rate, delay, bit_error_rate, packet_error_rate, burst, trace, queue, reverse, duplex, order, mark_loss",
+        "test.toml:14:1: unknown key `standby`\nhelp: the keys of this table are hop, rate, delay, bit_error_rate, packet_error_rate, burst, loss, trace, queue, reverse, duplex, order, mark_loss",
     ),
     (
         "the node of a partition",

@@ -68,6 +68,18 @@ fn each_direction_has_its_opportunities() {
 }
 
 #[test]
+fn each_direction_has_its_periodic_losses() {
+    let periods = |keys: &str| {
+        let both = link("loss", &format!("rate = '1 Mbit/s'\ndelay = '1 ms'\n{keys}"));
+        (both.forward.loss_period, both.backward.loss_period)
+    };
+    assert_eq!(periods(""), (0, 0));
+    assert_eq!(periods("loss = { every = 100 }"), (100, 100));
+    assert_eq!(periods("loss = { every = 100 }\nreverse = { loss = { every = 0 } }"), (100, 0));
+    assert_eq!(periods("reverse = { loss = { every = 7 } }"), (0, 7));
+}
+
+#[test]
 fn rows_need_no_rate_and_no_delay_beside_them() {
     let both = link(
         "rows",
@@ -231,6 +243,17 @@ const WRONG: &[(&str, &str, &str)] = &[
         "",
         "s.toml:9:37: a mean length of 0.5 packets",
     ),
+    (
+        "rate = '1 Mbit/s'\ndelay = '1 ms'\nloss = { every = 1 }",
+        "",
+        "s.toml:9:18: every packet is lost",
+    ),
+    (
+        "rate = '1 Mbit/s'\ndelay = '1 ms'\nreverse = { loss = { every = 1 } }",
+        "",
+        "s.toml:9:30: every packet is lost",
+    ),
+    ("rate = '1 Mbit/s'\ndelay = '1 ms'\nloss = { every = -5 }", "", "s.toml:9:18: "),
     ("rate = '1 Mbit/s'\ndelay = { steps = [], every = '1 s' }", "", "s.toml:8:19: no step"),
     (
         "rate = '1 Mbit/s'\ndelay = { steps = ['1 ms'], every = '0 s' }",

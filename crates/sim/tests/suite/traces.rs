@@ -121,6 +121,19 @@ fn the_directions_of_a_link_differ() {
 }
 
 #[test]
+fn a_period_of_losses_is_exact() {
+    let folder = Folder::new("period");
+    let flow = "transport = 'udp'\napplication = { cbr = { every = '10 ms', size = '100 B' } }";
+    let result = folder.run("rate = '1 Mbit/s'\ndelay = '1 ms'\nloss = { every = 7 }", "", flow);
+    let flow = &result.flows[0];
+    let lost = flow.sent_packets / 7;
+    assert!(flow.sent_packets > 5000);
+    // The last packet may be on its way.
+    assert!((flow.sent_packets - lost).abs_diff(flow.delivered_packets) <= 1, "{flow:?}");
+    assert_eq!(result.drops["bit-error"], lost);
+}
+
+#[test]
 fn outages_of_a_file_cut_the_hop() {
     let folder = Folder::new("outages");
     folder.write("out.csv", "start,end\n10,20\n30,35\n15,25\n");

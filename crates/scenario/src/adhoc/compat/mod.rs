@@ -33,6 +33,23 @@ pub enum Compat {
     /// ns-2.35.
     #[serde(rename = "ns-2")]
     Ns2,
+    /// ns-2.1b: ns-2.35 with the frame times of the versions before 2003.
+    #[serde(rename = "ns-2.1b")]
+    Ns21b,
+}
+
+/// The value of `compat` for ns-2.1b.
+const NS2_1B: &str = "ns-2.1b";
+
+/// Keys of `mac` in which ns-2.1b, the versions from 1998 to 2002, differs from ns-2.35. It counted the 24 bytes
+/// of the PLCP preamble and header as a part of the frame, and all frames had the rate `bandwidth_`:
+/// 192 bits at 2 Mbit/s.
+const OLD_FRAME_TIMES: [(&str, &str); 2] =
+    [("basic_rate", "\"2 Mbit/s\""), ("preamble", "\"96 us\"")];
+
+/// Returns whether a value of `compat` is a version of ns-2.
+pub(crate) fn is_ns2(compat: &str) -> bool {
+    ["ns-2", NS2_1B].contains(&compat)
 }
 
 /// Deviation of ns-2.35 in the key `feedback`.
@@ -68,7 +85,7 @@ pub(crate) fn expand(tree: &mut Node) -> Result<(), Diagnostic> {
 
 fn expand_table(network: &mut Node) -> Result<(), Diagnostic> {
     phy::expand(network)?;
-    let text = |keys: [&str; 2], default: &'static str| -> String {
+    let text = |keys: &[&str], default: &'static str| -> String {
         match keys.iter().try_fold(&*network, |node, key| node.get(key)).map(|node| &node.value) {
             Some(Value::String(text)) => text.clone(),
             Some(_) => String::new(),
@@ -76,10 +93,11 @@ fn expand_table(network: &mut Node) -> Result<(), Diagnostic> {
         }
     };
     let ns2 = match network.get("compat") {
-        Some(Node { origin, value: Value::String(compat) }) if compat == "ns-2" => Some(*origin),
+        Some(Node { origin, value: Value::String(compat) }) if is_ns2(compat) => Some(*origin),
         _ => None,
     };
-    let (mac, protocol) = (text(["mac", "kind"], "dcf"), text(["routing", "protocol"], ""));
+    let is_old = text(&["compat"], "") == NS2_1B;
+    let (mac, protocol) = (text(&["mac", "kind"], "dcf"), text(&["routing", "protocol"], ""));
     let arp = network.get("arp").is_some_and(|arp| !matches!(arp.value, Value::Boolean(false)));
     let applies = |part: DeviationScope| match part {
         DeviationScope::Any => true,
@@ -107,6 +125,11 @@ fn expand_table(network: &mut Node) -> Result<(), Diagnostic> {
     }
     if network.get("mac").is_none() {
         insert_default(network, &["mac", "kind"], "\"dcf\"", origin)?;
+    }
+    if is_old && mac == "dcf" {
+        for (key, value) in OLD_FRAME_TIMES {
+            insert_default(network, &["mac", key], value, origin)?;
+        }
     }
     for deviation in ns2_deviations().iter().filter(|deviation| applies(deviation.scope)) {
         let keys: Vec<_> = deviation.key.split('.').collect();

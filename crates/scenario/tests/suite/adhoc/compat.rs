@@ -106,6 +106,29 @@ fn the_list_is_complete() {
     }
 }
 
+/// `ns-2.1b` is `ns-2` with two other defaults of the DCF; written keys take precedence.
+#[test]
+fn the_old_version_has_other_frame_times() {
+    for (_, base) in networks() {
+        let of = |more: &[(&str, &str)]| adhoc(&[&base[..], more].concat());
+        let old = of(&[("network.compat", "ns-2.1b")]);
+        let mut by_hand = match &old.mac {
+            Mac::Dcf(_) => of(&[
+                ("network.compat", "ns-2"),
+                ("network.mac.basic_rate", "2 Mbit/s"),
+                ("network.mac.preamble", "96 us"),
+            ]),
+            Mac::Tdma(_) => of(&[("network.compat", "ns-2")]),
+        };
+        by_hand.compat = old.compat;
+        assert_eq!(old, by_hand);
+        if let Mac::Dcf(_) = &old.mac {
+            let own = of(&[("network.compat", "ns-2.1b"), ("network.mac.preamble", "192 us")]);
+            assert_ne!(own, old);
+        }
+    }
+}
+
 #[test]
 fn each_key_makes_a_difference() {
     for deviation in ns2_deviations() {
@@ -182,4 +205,23 @@ mistake. Each key can also be set individually, and written keys take precedence
 flows without a preset take the keys that they leave out from `preset = \"ns-2\"`; nothing else
 depends on `compat`. (This page is generated from the tables of keys in `crates/scenario/src/adhoc`, and
 tested against them.)
+
+## Before 2003: `compat = \"ns-2.1b\"`
+
+ns-2.35 sends RTS, CTS, ACK and broadcasts at 1 Mbit/s, each after a preamble of 192 µs. The versions 2.1b, with the
+wireless extensions of CMU, of 1998 to 2002, counted the 24 bytes of preamble and PLCP header as a part of each frame
+and sent everything at `bandwidth_`, 2 Mbit/s: control frames twice as fast, after 96 µs. (Recalled from their
+mac/mac-802_11.h; mac/mac-tdma.h of ns-2.35 still computes frame times in this way, `ETHER_HDR_LEN` and `DATA_Time`.) Papers of
+those years are based on them. `compat = \"ns-2.1b\"` is `\"ns-2\"` with `mac.basic_rate = \"2 Mbit/s\"` and
+`mac.preamble = \"96 us\"`; no other difference between the versions is modelled.
+
+A reader who compares with such a paper sees the difference first over one hop. `driftway run
+studies/validation/li-chain.toml --set network.compat=ns-2.1b --runs 3`, and the same with `network.nodes=11` and `flow.0.to=10`, where
+li-2001 has 1.7 Mbit/s and about 0.25 Mbit/s (with the headers of IP and UDP, 2 % more):
+
+| compat | one hop, Mbit/s | ten hops, Mbit/s |
+|---|---|---|
+| `\"standard\"` | 1.531 | 0.332 |
+| `\"ns-2\"` | 1.535 | 0.217 |
+| `\"ns-2.1b\"` | 1.659 | 0.233 |
 ";

@@ -485,7 +485,7 @@ help: add shadowing = "6 dB", or another deviation"#,
         "an unknown compat",
         r#"compat = "standard""#,
         r#"compat = "ns2""#,
-        "test.toml:13:10: unknown value `ns2`\nhelp: did you mean `ns-2`? available: standard, ns-2",
+        "test.toml:13:10: unknown value `ns2`\nhelp: did you mean `ns-2`? available: standard, ns-2, ns-2.1b",
     ),
     (
         "a number for compat",

@@ -132,7 +132,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "an unknown key of a wire",
         "rate = \"2 Mbit/s\"",
         "rte = \"2 Mbit/s\"",
-        "test.toml:15:1: unknown key `rte`\nhelp: did you mean `rate`? the keys of this table are between, rate, delay, bit_error_rate, packet_error_rate, burst, trace, queue, reverse, duplex, order, mark_loss",
+        "test.toml:15:1: unknown key `rte`\nhelp: did you mean `rate`? the keys of this table are between, rate, delay, bit_error_rate, packet_error_rate, burst, loss, trace, queue, reverse, duplex, order, mark_loss",
     ),
     (
         "an improbable error rate of a wire",
