@@ -164,7 +164,7 @@ pub struct EmulateArgs {
     /// Give NODE a further ADDRESS; repeatable
     #[arg(long, value_name = "NODE=ADDRESS", value_parser = assignment)]
     pub address: Vec<(String, String)>,
-    /// Write emulation.json, results.json, samples and scenario.toml to DIR
+    /// Write emulation.json, results.json, samples, scenario.toml to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Write events-seed-N.csv to DIR: one row per event
@@ -374,7 +374,7 @@ pub struct SweepArgs {
     /// A study, or a scenario together with --vary
     #[arg(value_name = "STUDY.toml | SCENARIO.toml")]
     pub file: PathBuf,
-    /// A key of the scenario and its values; repeatable; KEY,KEY=a:b,c:d varies keys together
+    /// A key and its values; repeatable; KEY,KEY=a:b,c:d varies keys together
     #[arg(long, value_name = "KEY=a,b,c", value_parser = Vary::from_str)]
     pub vary: Vec<Vary>,
     /// Set a key in every run; repeatable
@@ -401,13 +401,13 @@ pub struct SweepArgs {
     /// Repeat runs that are cached
     #[arg(long)]
     pub fresh: bool,
-    /// Perform the I-th of N parts of the runs, from 1, and write their records to DIR
+    /// Perform the I-th of N parts of the runs, from 1; records go to DIR
     #[arg(long, value_name = "I/N", value_parser = Shard::from_str, requires = "out", conflicts_with_all = ["json", "figures"])]
     pub shard: Option<Shard>,
     /// Take the runs from the directories of all shards
     #[arg(long, value_name = "DIR", num_args = 1.., requires = "out", conflicts_with_all = ["shard", "fresh"])]
     pub merge: Vec<PathBuf>,
-    /// Perform the runs on the workers of a Dask scheduler, e.g. tcp://10.0.0.1:8786
+    /// Perform the runs on a Dask scheduler's workers, e.g. tcp://10.0.0.1:8786
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["shard", "merge"])]
     pub dask: Option<String>,
     /// Write the page, results.json, and tables as CSV and Parquet to DIR
@@ -432,7 +432,7 @@ pub struct CompareArgs {
     /// Run a part: of the list five networks, and fewer seeds
     #[arg(long)]
     pub quick: bool,
-    /// Run it also with this machine's own TCP, emulated in real time; needs root
+    /// Run it also with this machine's own TCP, in real time; needs root
     #[arg(long)]
     pub kernel: bool,
     /// Runs in parallel [default: one per processor; of the kernel, up to 24]
@@ -513,7 +513,7 @@ pub struct ReportArgs {
 /// `driftway replay`
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// A directory written by `run --out --events`, or a scenario, which is run; one or two
+    /// A folder of `run --out --events`, or a scenario to run; one or two
     #[arg(value_name = "DIR | SCENARIO.toml", required = true, num_args = 1..=2)]
     pub runs: Vec<PathBuf>,
     /// The seed [default: a directory's first one with an event log; of a scenario 1]
@@ -554,7 +554,7 @@ pub struct ValidateArgs {
     /// Repeat runs that are cached
     #[arg(long)]
     pub fresh: bool,
-    /// The study with the cases [default: study.toml in studies/validation, or in its kernel]
+    /// The study [default: study.toml in studies/validation, or in its kernel]
     #[arg(long, value_name = "STUDY.toml")]
     pub study: Option<PathBuf>,
     /// Write results.json and index.html to DIR

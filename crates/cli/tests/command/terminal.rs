@@ -11,7 +11,10 @@ fn help_has_examples_and_fits_the_width() {
     let help = bench.stdout(&["--help"]);
     assert!(help.contains("driftway report results"));
     bench.driftway(&["contrast"]).assert().code(2);
-    for command in ["run", "check", "compare", "emulate", "paper", "report", "shim"] {
+    for command in [
+        "run", "check", "compare", "emulate", "paper", "report", "shim", "sweep", "replay",
+        "validate", "bench", "ctl",
+    ] {
         let help = bench.stdout(&[command, "--help"]);
         assert!(help.contains("Examples:"), "{command}");
         assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");

@@ -314,7 +314,7 @@ fn messages_know_registered_names() {
     assert_eq!(
         says(&MOVING.replace("around", "arond"), &[]),
         "test.toml:8:22: unknown value `arond`\nhelp: did you mean `around`? available: \
-         random-waypoint, constant-velocity, gauss-markov, around"
+         random-waypoint, constant-velocity, gauss-markov, manhattan, reference-point-group, around"
     );
     assert_eq!(
         says(LOSSY, &[("flow.0.tcp.growth", "halvin")]),
