@@ -1,12 +1,14 @@
 //! Requirements of runs with the kernel's TCP, and the number that this machine can have at once.
 
 use std::fs;
+use std::num::NonZeroU64;
 
 use driftway_base::Duration;
 use driftway_linux::{check_requirements, missing_capability};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::time::{ClockId, clock_getres};
 
+use super::schedule::Limits;
 use super::transfer::socket_with;
 use crate::failure::Failure;
 
@@ -59,6 +61,34 @@ pub fn raise_open_file_limit() -> Result<u64, Failure> {
 /// Number of processors.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Share of parallel runs that a processor carries.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessorShare {
+    /// Largest number of runs.
+    pub jobs: u64,
+    /// Largest sum of their throughputs (bit/s).
+    pub throughput_bps: f64,
+}
+
+/// Limits of runs on this machine, of which `jobs` are asked for at once, until `end`.
+///
+/// # Errors
+/// A failed system call.
+pub fn limits(
+    jobs: Option<NonZeroU64>,
+    share: ProcessorShare,
+    end: Duration,
+) -> Result<Limits, Failure> {
+    let processors = processors() as u64;
+    let files = raise_open_file_limit()? / MAX_FILES_PER_RUN;
+    let jobs = jobs.map_or(processors * share.jobs, NonZeroU64::get);
+    Ok(Limits {
+        jobs: jobs.min(files).max(1),
+        throughput_bps: processors as f64 * share.throughput_bps,
+        end,
+    })
 }
 
 /// A tick of the kernel's timers, whose length is that of its build (`CONFIG_HZ`): the clock that advances with them

@@ -7,8 +7,6 @@
 mod emulated_run;
 pub mod tables;
 
-use std::num::NonZeroU64;
-
 use driftway_base::{Duration, Instant};
 use driftway_experiment::comparison::ComparedNetwork;
 use driftway_experiment::comparison::document::{
@@ -27,17 +25,15 @@ use driftway_scenario::Time;
 
 use crate::args::CompareArgs;
 use crate::failure::{Failure, failed};
-use crate::kernel::machine::{self, MAX_FILES_PER_RUN};
-use crate::kernel::schedule::{Limits, Schedule, ScheduledCase};
+use crate::kernel::machine::{self, ProcessorShare};
+use crate::kernel::schedule::{Schedule, ScheduledCase};
 use crate::kernel::scheduled_runs::{StartedRun, run_scheduled};
 use crate::kernel::transfer::has_rto_max;
 use crate::run::progress_bar;
 use emulated_run::{ComparedFlow, EmulatedComparison};
 
-/// Largest number of parallel runs per processor: a third of them has a shim, which is a process of its own on a host.
-const JOBS_PER_PROCESSOR: u64 = 24;
-/// Largest sum of the throughputs of parallel runs per processor (bit/s).
-const THROUGHPUT_PER_PROCESSOR_BPS: f64 = 3e7;
+/// Few runs per processor: a third of them has a shim, which is a process of its own on a host.
+const PROCESSOR_SHARE: ProcessorShare = ProcessorShare { jobs: 24, throughput_bps: 3e7 };
 /// Time after which no run goes on: of a whole comparison, and of a quick one.
 const LIMIT: Duration = Duration::from_secs(35 * 60);
 const QUICK_LIMIT: Duration = Duration::from_secs(4 * 60);
@@ -174,7 +170,9 @@ fn run_all(
         }
     }
     let wanted: u64 = cases.iter().map(|case| case.seeds.len() as u64).sum();
-    let schedule = Schedule::new(limits(args)?, scheduled(&cases, document));
+    let end = if args.quick { QUICK_LIMIT } else { LIMIT };
+    let limits = machine::limits(args.jobs, PROCESSOR_SHARE, end)?;
+    let schedule = Schedule::new(limits, scheduled(&cases, document));
     let bar = progress_bar(schedule.wanted());
     let run = |started: StartedRun<'_>| {
         let case = &cases[started.case];
@@ -221,17 +219,6 @@ fn run_name(network: &ComparedNetwork, arm: KernelArm, seed: u64) -> String {
         aid.name(),
         network.flow
     )
-}
-
-fn limits(args: &CompareArgs) -> Result<Limits, Failure> {
-    let processors = machine::processors() as u64;
-    let files = machine::raise_open_file_limit()? / MAX_FILES_PER_RUN;
-    let jobs = args.jobs.map_or(processors * JOBS_PER_PROCESSOR, NonZeroU64::get);
-    Ok(Limits {
-        jobs: jobs.min(files).max(1),
-        throughput_bps: processors as f64 * THROUGHPUT_PER_PROCESSOR_BPS,
-        end: if args.quick { QUICK_LIMIT } else { LIMIT },
-    })
 }
 
 /// The cases with what they need, by the throughput of their simulated counterparts.

@@ -22,8 +22,8 @@ use driftway_linux::RealClock;
 
 use crate::args::ValidateArgs;
 use crate::failure::{Failure, failed};
-use crate::kernel::machine::{self, JOBS_PER_PROCESSOR, MAX_FILES_PER_RUN};
-use crate::kernel::schedule::{Limits, Schedule, ScheduledCase};
+use crate::kernel::machine::{self, JOBS_PER_PROCESSOR, ProcessorShare};
+use crate::kernel::schedule::{Schedule, ScheduledCase};
 use crate::kernel::scheduled_runs::{StartedRun, run_scheduled};
 use crate::output::print_results;
 use crate::run::progress_bar;
@@ -32,9 +32,9 @@ use emulated_run::EmulatedFlows;
 
 /// The study with the paths, in driftway's sources.
 pub const STUDY: &str = "studies/validation/kernel/study.toml";
-/// Largest sum of the throughputs of parallel runs per processor (bit/s): segments are larger than those of
-/// most papers.
-const THROUGHPUT_PER_PROCESSOR_BPS: f64 = 4e7;
+/// More throughput than with papers, whose segments are smaller.
+const PROCESSOR_SHARE: ProcessorShare =
+    ProcessorShare { jobs: JOBS_PER_PROCESSOR, throughput_bps: 4e7 };
 
 /// Runs the paths with the simulator and the kernel, and reports the comparison.
 ///
@@ -99,7 +99,8 @@ struct Work<'a> {
 
 /// Runs all cases with the kernel, and adds the results. Returns the number of runs.
 fn run_all(cases: &[KernelCase], runs: &mut [CaseRuns], work: Work<'_>) -> Result<u64, Failure> {
-    let schedule = Schedule::new(limits(work)?, scheduled_cases(cases, runs, work.args));
+    let limits = machine::limits(work.args.jobs, PROCESSOR_SHARE, work.extent.limit)?;
+    let schedule = Schedule::new(limits, scheduled_cases(cases, runs, work.args));
     let bar = progress_bar(schedule.wanted());
     let run = |started: StartedRun<'_>| {
         let case = &cases[started.case];
@@ -117,17 +118,6 @@ fn run_all(cases: &[KernelCase], runs: &mut [CaseRuns], work: Work<'_>) -> Resul
         Ok((0..flows).all(|flow| of_case.verdict(flow) != Verdict::Undecided))
     };
     run_scheduled(schedule, work.clock, &bar, run, finish)
-}
-
-fn limits(Work { extent, args, .. }: Work<'_>) -> Result<Limits, Failure> {
-    let processors = machine::processors() as u64;
-    let files = machine::raise_open_file_limit()? / MAX_FILES_PER_RUN;
-    let jobs = args.jobs.map_or(processors * JOBS_PER_PROCESSOR, NonZeroU64::get);
-    Ok(Limits {
-        jobs: jobs.min(files).max(1),
-        throughput_bps: processors as f64 * THROUGHPUT_PER_PROCESSOR_BPS,
-        end: extent.limit,
-    })
 }
 
 fn scheduled_cases(
