@@ -4,8 +4,8 @@ use std::io::Write;
 
 use driftway_experiment::study::source;
 use driftway_scenario::{
-    Adhoc, Air, Application, Fault, Mac, Network, PartitionHop, PartitionQueue, PartitionSignal,
-    Scenario, Transport,
+    Adhoc, Air, Application, Fault, Flow, Mac, Network, PartitionHop, PartitionQueue,
+    PartitionSignal, Scenario, Transport,
 };
 
 use crate::args::{CheckArgs, ScenarioArgs, Show};
@@ -57,7 +57,24 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
 
 /// Summary such as `four lossy hops: a path with 4 hops, at most 3000 s`, and a line per flow.
 fn summary(scenario: &Scenario) -> String {
-    let network = match &scenario.network {
+    let mut text =
+        format!("{}: {}, at most {}", scenario.name, network_summary(scenario), scenario.duration);
+    let listed = scenario.flows.iter().take(MAX_FLOWS_LISTED);
+    text.extend(listed.map(|flow| flow_summary(scenario, flow)));
+    if scenario.flows.len() > MAX_FLOWS_LISTED {
+        text += &format!("\n  and {} more flows", scenario.flows.len() - MAX_FLOWS_LISTED);
+    }
+    let notes = movement_notes(scenario);
+    text.extend(notes.iter().map(|note| format!("\n  {note}")));
+    for fault in scenario.network.faults() {
+        text.extend(cut(fault, scenario).map(|cut| format!("\n  {cut}")));
+    }
+    text
+}
+
+/// The network, such as `a path with 4 hops`.
+fn network_summary(scenario: &Scenario) -> String {
+    match &scenario.network {
         Network::Path(path) => {
             let mut parts = vec![count(path.hops.into(), "hop")];
             if !path.parallel.is_empty() {
@@ -90,41 +107,43 @@ fn summary(scenario: &Scenario) -> String {
             }
             format!("{} with {}", count(mixed.nodes.len() as u64, "node"), list(&parts))
         }
-    };
-    let mut text = format!("{}: {network}, at most {}", scenario.name, scenario.duration);
-    for flow in scenario.flows.iter().take(MAX_FLOWS_LISTED) {
-        let mut description = application(flow.application);
-        if let Some(back) = flow.back {
-            description += &format!(" and in reverse {}", application(back));
+    }
+}
+
+/// A line about a flow.
+fn flow_summary(scenario: &Scenario, flow: &Flow) -> String {
+    let mut description = application(flow.application);
+    if let Some(back) = flow.back {
+        description += &format!(" and in reverse {}", application(back));
+    }
+    let over = match (flow.transport, &flow.tcp) {
+        (Transport::Tcp, Some(tcp)) => {
+            format!("TCP {}, {} growth", tcp.recovery.name(), tcp.growth.name())
         }
-        let over = match (flow.transport, &flow.tcp) {
-            (Transport::Tcp, Some(tcp)) => {
-                format!("TCP {}, {} growth", tcp.recovery.name(), tcp.growth.name())
-            }
-            (Transport::Tcp, None) => "TCP".to_owned(),
-            (Transport::Udp, _) => "UDP".to_owned(),
-        };
-        let receiver = flow.receiver_aid.as_ref().and_then(|aid| aid.name());
-        let aid = match (flow.aid.name(), receiver) {
-            (None, None) => "no aid".to_owned(),
-            (None, Some(receiver)) => format!("{receiver} at the receiver"),
-            (Some(name), None) => name.to_owned(),
-            (Some(name), Some(receiver)) => format!("{name}, {receiver} at the receiver"),
-        };
-        let split = scenario.network.is_split(flow).then_some(", split at the gateway");
-        let split = split.unwrap_or_default();
-        text += &format!(
-            "\n  {} → {} from {}{}: {description}, {over}, {aid}{split}",
-            scenario.node_name(flow.from),
-            scenario.node_name(flow.to),
-            flow.start,
-            if flow.traffic.is_some() { " with seed 1" } else { "" }
-        );
-    }
-    if scenario.flows.len() > MAX_FLOWS_LISTED {
-        text += &format!("\n  and {} more flows", scenario.flows.len() - MAX_FLOWS_LISTED);
-    }
-    let notes = match &scenario.network {
+        (Transport::Tcp, None) => "TCP".to_owned(),
+        (Transport::Udp, _) => "UDP".to_owned(),
+    };
+    let receiver = flow.receiver_aid.as_ref().and_then(|aid| aid.name());
+    let aid = match (flow.aid.name(), receiver) {
+        (None, None) => "no aid".to_owned(),
+        (None, Some(receiver)) => format!("{receiver} at the receiver"),
+        (Some(name), None) => name.to_owned(),
+        (Some(name), Some(receiver)) => format!("{name}, {receiver} at the receiver"),
+    };
+    let split = scenario.network.is_split(flow).then_some(", split at the gateway");
+    let split = split.unwrap_or_default();
+    format!(
+        "\n  {} → {} from {}{}: {description}, {over}, {aid}{split}",
+        scenario.node_name(flow.from),
+        scenario.node_name(flow.to),
+        flow.start,
+        if flow.traffic.is_some() { " with seed 1" } else { "" }
+    )
+}
+
+/// Notes about the movement of all radios.
+fn movement_notes(scenario: &Scenario) -> Vec<String> {
+    match &scenario.network {
         Network::Path(_) => Vec::new(),
         Network::Adhoc(adhoc) => {
             adhoc.movement_notes(scenario.duration, |node| scenario.node_name(node))
@@ -137,12 +156,7 @@ fn summary(scenario: &Scenario) -> String {
             };
             mixed.airs.iter().flat_map(of).collect()
         }
-    };
-    text.extend(notes.iter().map(|note| format!("\n  {note}")));
-    for fault in scenario.network.faults() {
-        text.extend(cut(fault, scenario).map(|cut| format!("\n  {cut}")));
     }
-    text
 }
 
 /// Treatment of packets in a partition or an outage, such as `outage of hop 1: queued packets are

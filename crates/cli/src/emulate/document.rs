@@ -10,7 +10,7 @@ use driftway_scenario::{Feedback, Scenario};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::plan::Plan;
+use super::plan::{BackgroundProgram, Plan};
 use super::session::{End, ProgramEnd};
 use crate::args::EmulateArgs;
 use crate::ctl::protocol::Changed;
@@ -108,6 +108,23 @@ struct OtherProgram {
     is_far: bool,
 }
 
+impl OtherProgram {
+    fn new(program: &BackgroundProgram, end: &ProgramEnd) -> Self {
+        Self {
+            node: program.node.index(),
+            command: program.line.to_string_lossy().into_owned(),
+            started_s: end.started.map(seconds_at),
+            exit_status: end.status,
+            is_far: program.is_far,
+        }
+    }
+}
+
+/// A time of the scenario (s).
+fn seconds_at(at: Instant) -> f64 {
+    at.since(Instant::ZERO).as_secs_f64()
+}
+
 /// Packets that a node with a kernel sent.
 #[derive(Debug, Serialize, JsonSchema)]
 struct NodePackets {
@@ -183,7 +200,6 @@ impl EmulationDocument {
             not_ipv4,
             ..
         } = report.counts.clone();
-        let seconds_at = |at: Instant| at.since(Instant::ZERO).as_secs_f64();
         let of_node = |(node, counts): (&NodeId, &KernelCounts)| NodePackets {
             node: node.index(),
             sent: Direction {
@@ -214,15 +230,7 @@ impl EmulationDocument {
             exit_status: end.status,
             failed_program: end.failed,
             far_exit_status: far_exit_status.and_then(|(_, end)| end.status),
-            programs: others()
-                .map(|(program, end)| OtherProgram {
-                    node: program.node.index(),
-                    command: program.line.to_string_lossy().into_owned(),
-                    started_s: end.started.map(seconds_at),
-                    exit_status: end.status,
-                    is_far: program.is_far,
-                })
-                .collect(),
+            programs: others().map(|(program, end)| OtherProgram::new(program, end)).collect(),
             duration_s: seconds(report.duration),
             forward,
             backward,

@@ -90,34 +90,7 @@ fn run_programs<'a>(
 ) -> Result<(EmulationDocument, Option<EmulationEnd<'a>>), Failure> {
     // Before the first thread starts, so that all threads inherit the blocked signals.
     let mut signals = Signals::block_termination().map_err(|e| failed("block signals", &e))?;
-    let (mtu, observer) = (mtu(scenario), recording.observer());
-    let mut emulation = Emulation::observed(scenario, args.seed, mtu, &plan.nodes, observer)
-        .map_err(|e| failed("make the namespaces", &e))?;
-    let addresses = emulation.node_addresses();
-    let nodes = 0..addresses.len() as u32;
-    let names = Names { names: nodes.map(|node| scenario.node_name(node)).collect(), addresses };
-    for (node, address) in &plan.addresses {
-        emulation
-            .add_address(*node, *address)
-            .map_err(|e| Failure::Input(format!("--address {node}={address}: {e}")))?;
-    }
-    let mut resolvers = Vec::new();
-    if let Some((node, interface)) = &plan.uplink {
-        resolvers = host_resolvers();
-        emulation
-            .add_uplink(*node, interface, &resolvers)
-            .map_err(|e| failed(&format!("make the uplink {node}={interface}"), &e))?;
-    }
-    if !args.share {
-        let init = || {
-            let mut command = current_executable();
-            command.arg("node-init");
-            command
-        };
-        emulation
-            .isolate(init, |node| node_files(node, &names, &resolvers))
-            .map_err(|e| failed("isolate the nodes (--share does without)", &e))?;
-    }
+    let (emulation, names) = make_nodes(args, scenario, plan, recording)?;
     let namespaces: Vec<_> = emulation.namespaces().iter().collect();
     let mut guardian = current_executable();
     guardian.arg("guardian");
@@ -182,6 +155,44 @@ fn run_programs<'a>(
         report,
     });
     Ok((document, end))
+}
+
+/// Makes the nodes: their namespaces, addresses and uplink, and, unless they share the host's, their files.
+fn make_nodes(
+    args: &EmulateArgs,
+    scenario: &Scenario,
+    plan: &Plan,
+    recording: &mut Recording,
+) -> Result<(Emulation, Names), Failure> {
+    let (mtu, observer) = (mtu(scenario), recording.observer());
+    let mut emulation = Emulation::observed(scenario, args.seed, mtu, &plan.nodes, observer)
+        .map_err(|e| failed("make the namespaces", &e))?;
+    let addresses = emulation.node_addresses();
+    let nodes = 0..addresses.len() as u32;
+    let names = Names { names: nodes.map(|node| scenario.node_name(node)).collect(), addresses };
+    for (node, address) in &plan.addresses {
+        emulation
+            .add_address(*node, *address)
+            .map_err(|e| Failure::Input(format!("--address {node}={address}: {e}")))?;
+    }
+    let mut resolvers = Vec::new();
+    if let Some((node, interface)) = &plan.uplink {
+        resolvers = host_resolvers();
+        emulation
+            .add_uplink(*node, interface, &resolvers)
+            .map_err(|e| failed(&format!("make the uplink {node}={interface}"), &e))?;
+    }
+    if !args.share {
+        let init = || {
+            let mut command = current_executable();
+            command.arg("node-init");
+            command
+        };
+        emulation
+            .isolate(init, |node| node_files(node, &names, &resolvers))
+            .map_err(|e| failed("isolate the nodes (--share does without)", &e))?;
+    }
+    Ok((emulation, names))
 }
 
 /// A note about connections that are not among the results.
