@@ -17,9 +17,10 @@ use driftway_experiment::Error;
 use driftway_experiment::rows;
 use driftway_experiment::runner::{RunRecord, Runner};
 use driftway_experiment::study::citations;
-use driftway_experiment::study::document::{StudyDocument, Timing};
+use driftway_experiment::study::document::{StatementResult, StudyDocument, Timing};
 use driftway_experiment::study::outcome::StudyOutcome;
 use driftway_experiment::study::plan::{Plan, plan};
+use driftway_experiment::study::recorded_verdicts::{self, StoredVerdicts, VERDICTS_FILE};
 use driftway_experiment::study::results::{self, Results, SelectedRun};
 use driftway_experiment::study::select::{RecordedVerdicts, Selection, SelectionArgs, select};
 use driftway_experiment::study::single_reading::restrict_to_reading;
@@ -118,21 +119,28 @@ pub fn run_study_from(
         (true, Some(dir)) => Some(dir),
         (false, _) => None,
     };
-    let (document, kept) = with_output(output.out, |destination| {
+    let (document, kept, verdicts) = with_output(output.out, |destination| {
         let (results, timing) = run_selection(plan, &selection, options, records)?;
         let outcome = StudyOutcome { plan, selection: &selection, results: &results };
         let document = outcome.document(timing);
         if let Some(dir) = destination {
             write_files(dir.stage()?, &outcome, &document, output.figures)?;
         }
-        Ok((document, StoredResults::from_outcome(&outcome)))
+        let verdicts = match record_dir {
+            Some(_) => recorded_verdicts::found(&outcome, wanted)?,
+            None => StoredVerdicts::default(),
+        };
+        Ok((document, StoredResults::from_outcome(&outcome), verdicts))
     })?;
     print_results(output.json, &document, || print::document(plan, &document), output.out)?;
     match record_dir {
-        Some(dir) => record_results(plan, kept, dir)?,
+        Some(dir) => {
+            record_results(plan, kept, dir)?;
+            return record_verdicts(plan, verdicts, dir);
+        }
         None => check_recorded_results(plan, &kept, &document)?,
     }
-    check_recorded_verdicts(&document)
+    check_recorded_verdicts(plan, &document)
 }
 
 /// Records the results and the README's tables in the paper's directory; results of figures that were
@@ -152,6 +160,15 @@ fn record_results(plan: &Plan, found: StoredResults, dir: &Path) -> Result<(), F
         write_to_paper_dir(dir, &file, &text)?;
     }
     Ok(())
+}
+
+/// Records the verdicts of these runs in the paper's directory; those of other runs stay as they are.
+fn record_verdicts(plan: &Plan, found: StoredVerdicts, dir: &Path) -> Result<(), Failure> {
+    let known: Vec<&str> = plan.statements.iter().map(|of| of.id.as_str()).collect();
+    let recorded = StoredVerdicts::of(&plan.source)?.replaced_by(found, &known);
+    let text =
+        recorded.write().map_err(|error| Failure::Failed(format!("{VERDICTS_FILE}: {error}")))?;
+    write_to_paper_dir(dir, VERDICTS_FILE, &text)
 }
 
 fn write_to_paper_dir(dir: &Path, file: &str, text: &str) -> Result<(), Failure> {
@@ -241,15 +258,25 @@ fn write_files(
 }
 
 /// Compares the verdicts with the recorded ones, if verdicts are recorded for this number of runs.
-fn check_recorded_verdicts(document: &StudyDocument) -> Result<(), Failure> {
-    let unexpected: Vec<String> =
-        document.unexpected().iter().map(|statement| statement.id.clone()).collect();
-    if unexpected.is_empty() || document.recorded == RecordedVerdicts::None {
+fn check_recorded_verdicts(plan: &Plan, document: &StudyDocument) -> Result<(), Failure> {
+    if document.recorded == RecordedVerdicts::None || !plan.source.has_file(VERDICTS_FILE) {
         return Ok(());
     }
-    let (differ, s) = if unexpected.len() == 1 { ("differs", "") } else { ("differ", "s") };
-    Err(Failure::Failed(format!(
-        "verdict{s} that {differ} from the recorded one{s}: {}",
-        list(&unexpected)
-    )))
+    let names = |of: Vec<&StatementResult>| of.iter().map(|of| of.id.clone()).collect::<Vec<_>>();
+    let unexpected = names(document.unexpected());
+    let unrecorded = names(document.unrecorded());
+    let s = |names: &[String]| if names.len() == 1 { "" } else { "s" };
+    let differ = if unexpected.len() == 1 { "differs" } else { "differ" };
+    let message = match (&unexpected[..], &unrecorded[..]) {
+        ([], []) => return Ok(()),
+        ([], new) => {
+            let help = format!("`driftway paper {} --record` records them", plan.source.name);
+            format!("statement{} with no recorded verdict: {}\nhelp: {help}", s(new), list(new))
+        }
+        (other, _) => {
+            let s = s(other);
+            format!("verdict{s} that {differ} from the recorded one{s}: {}", list(other))
+        }
+    };
+    Err(Failure::Failed(message))
 }

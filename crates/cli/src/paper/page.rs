@@ -53,7 +53,7 @@ pub struct Page<'a> {
 struct Section<'a> {
     about: &'a StudyFigure,
     /// Groups of its arms.
-    groups: Vec<GroupBox<'a>>,
+    groups: Vec<GroupBox>,
     /// Table of the paired ratios of arms.
     ratios: Option<Grid>,
     /// Tables of metrics that are not plotted.
@@ -66,9 +66,9 @@ struct Section<'a> {
 }
 
 /// Checkbox that shows or hides a group of arms.
-struct GroupBox<'a> {
-    name: &'a str,
-    label: &'a str,
+struct GroupBox {
+    name: String,
+    label: String,
     /// Initial state.
     shown: bool,
 }
@@ -131,7 +131,7 @@ fn section<'a>(
     let pictures = traces::figures(study, results, about).into_iter();
     let pictures = pictures.chain(drawn.iter().map(|of| draw::figure(study, of)));
     let first = selection.points(planned)[0];
-    let command = |PlannedArm { arm, jobs }: &'a PlannedArm| {
+    let command = |PlannedArm { arm, jobs, .. }: &'a PlannedArm| {
         let job = &plan.jobs[jobs[first]];
         let seed = job.first_seed.unwrap_or(study.first_seed);
         let runs = selection.seeds.len();
@@ -163,18 +163,19 @@ pub fn source(study: &Study) -> String {
 }
 
 /// Groups of a figure's arms. If there are many arms, only the first group is shown at first.
-fn groups<'a>(study: &'a Study, planned: &PlannedFigure) -> Vec<GroupBox<'a>> {
-    let of = |group: &&Group| planned.arms.iter().any(|of| of.arm.group == group.name);
-    if study.groups.len() == 1 {
+fn groups(study: &Study, planned: &PlannedFigure) -> Vec<GroupBox> {
+    let mut groups = study.all_groups();
+    groups.retain(|group| planned.arms.iter().any(|of| of.arm.group == group.name));
+    if groups.len() == 1 {
         return Vec::new();
     }
     let few = planned.arms.len() <= MAX_ARMS_SHOWN;
-    let group = |(at, group): (usize, &'a Group)| GroupBox {
-        name: &group.name,
-        label: &group.label,
+    let group = |(at, Group { name, label }): (usize, Group)| GroupBox {
+        name,
+        label,
         shown: few || at == 0,
     };
-    study.groups.iter().filter(of).enumerate().map(group).collect()
+    groups.into_iter().enumerate().map(group).collect()
 }
 
 fn row(statement: &StatementResult) -> Row<'_> {
@@ -183,7 +184,7 @@ fn row(statement: &StatementResult) -> Row<'_> {
         paper: paper_value(statement),
         measured: measured_value(statement) + &measured_at(statement),
         verdict: verdict_word(statement),
-        recorded: statement.is_unexpected().then(|| statement.expected.name()),
+        recorded: statement.expected.filter(|_| statement.is_unexpected()).map(Verdict::name),
     }
 }
 

@@ -19,7 +19,7 @@ use driftway_experiment::study::statement::CountedAs;
 use driftway_experiment::study::statement::format::{Bound, StatementKind, Verdict};
 
 /// Indentation of the lines below a statement's verdict.
-const INDENT: usize = 9;
+const INDENT: usize = 11;
 
 /// Element of `driftway paper list --json`.
 #[derive(serde::Serialize, schemars::JsonSchema)]
@@ -82,8 +82,9 @@ pub fn heading(study: &Study) -> String {
 /// All figures and statements as text.
 pub fn document(plan: &Plan, document: &StudyDocument) -> String {
     let mut text = heading(&plan.study);
-    if plan.study.groups.len() > 1 {
-        for group in &plan.study.groups {
+    let groups = plan.study.all_groups();
+    if groups.len() > 1 {
+        for group in &groups {
             text += &wrapped(&format!("{}: {}", group.name, group.label), 2);
         }
     }
@@ -136,15 +137,16 @@ pub fn document(plan: &Plan, document: &StudyDocument) -> String {
 pub const RATIOS_NOTE: &str = "Paired ratios: geometric mean of the points (lowest to highest)";
 
 /// Explanation of the table of counts.
-pub const COUNTS_NOTE: &str = "For each reading, the number of the paper's statements that agree: numbers \
-    that it states, and statements about order, trend, band or difference. Capped statements would hold for \
-    any aid and are not counted. Ours are not in the paper.";
+pub const COUNTS_NOTE: &str = "For each reading, how many of the paper's statements agree / differ / are \
+    undecided: numbers that it states, and statements about order, trend, band or difference. Capped statements \
+    cannot fail, or were fitted, and are not counted. Ours are not in the paper. A statement that a reading does \
+    not change is counted once, in the first reading.";
 
-/// Table of the number of statements that agree, by reading and kind.
+/// Table of the numbers of statements that agree, differ and are undecided, by reading and kind.
 pub fn counts_table(document: &StudyDocument) -> Grid {
-    let of = |count: &Count| match (count.agree, count.total() - count.not_run) {
-        (_, 0) => "–".to_owned(),
-        (agree, all) => format!("{agree} of {all}"),
+    let of = |count: &Count| match count.total() - count.not_run {
+        0 => "–".to_owned(),
+        _ => format!("{} / {} / {}", count.agree, count.differ, count.undecided),
     };
     let rows = document.counts.iter().map(|counts| {
         let capped = if counts.capped == 0 { "–".to_owned() } else { counts.capped.to_string() };
@@ -173,7 +175,7 @@ fn figure_table(study: &Study, figure: &FigureResult) -> String {
 
 /// Line of a statement: the paper's value, the measured value, and the verdict.
 pub fn statement_line(statement: &StatementResult) -> String {
-    let mut text = format!("{:7}  {}: {}", verdict_word(statement), statement.id, statement.says);
+    let mut text = format!("{:9}  {}: {}", verdict_word(statement), statement.id, statement.says);
     let (said, measured) = (paper_value(statement), measured_value(statement));
     if !said.is_empty() {
         let _ = write!(text, "; paper {said}");
@@ -181,8 +183,8 @@ pub fn statement_line(statement: &StatementResult) -> String {
     if !measured.is_empty() {
         let _ = write!(text, "; measured {measured}{}", measured_at(statement));
     }
-    if statement.is_unexpected() {
-        let _ = write!(text, " (recorded: {})", statement.expected.name());
+    if let Some(expected) = statement.expected.filter(|_| statement.is_unexpected()) {
+        let _ = write!(text, " (recorded: {})", expected.name());
     }
     let mut text = wrapped(&text, INDENT);
     let indented = |more: &str| wrapped(&format!("{:INDENT$}{more}", ""), INDENT);
@@ -278,22 +280,23 @@ pub fn summary(document: &StudyDocument, timed: bool) -> String {
             document.statements.iter().filter(|s| (s.counted != CountedAs::Capped) == counted);
         counted.filter(|s| s.verdict == verdict).count()
     };
-    let (agrees, differs) = (Some(Verdict::Agrees), Some(Verdict::Differs));
-    let (agree, differ) = (of(true, agrees), of(true, differs));
-    let capped = of(false, agrees) + of(false, differs);
+    let [agree, differ, undecided] = [Verdict::Agrees, Verdict::Differs, Verdict::Undecided]
+        .map(|of_all| of(true, Some(of_all)));
+    let capped: usize = Verdict::ALL.into_iter().map(|verdict| of(false, Some(verdict))).sum();
     let not = of(true, None) + of(false, None);
     let mut text = String::new();
     if !document.statements.is_empty() {
         let statements = capitalized(&count(document.statements.len() as u64, "statement"));
-        let _ = write!(text, "{statements}: {agree} agree, {differ} differ");
+        let _ = write!(text, "{statements}: {agree} agree, {differ} differ, {undecided} undecided");
         if capped > 0 {
             let _ = write!(text, ", {capped} capped");
         }
         if not > 0 {
             let _ = write!(text, ", {not} not run");
         }
+        let has_none = document.statements.iter().all(|of| of.expected.is_none());
         let _ = match (document.unexpected().len(), document.recorded) {
-            (_, RecordedVerdicts::None) => {
+            (_, recorded) if has_none || recorded == RecordedVerdicts::None => {
                 writeln!(text, "; no verdicts are recorded for this many runs.")
             }
             (0, _) => writeln!(text, "; every verdict is as recorded."),

@@ -82,9 +82,10 @@ figure = "8"
 says = "ATCP takes an hour"
 value = { arm = "atcp", x = 1e-5 }
 number = "3600 s"
+because = "seconds"
 
-[[statement.differs]]
-because = "it takes seconds"
+[cause.seconds]
+text = "it takes seconds"
 shown_by = "driftway run s.toml"
 
 [[statement]]
@@ -177,9 +178,9 @@ fn the_document_has_the_fields_of_the_schema() {
     assert_eq!(of("reading"), ["text", "text", "null", "text"]);
     assert_eq!(of("counted"), ["order", "number", "ours", "capped"]);
     assert_eq!(document["statements"][3]["capped"], "the rate of the link allows no more");
-    let none = serde_json::json!({ "agree": 0, "differ": 0, "not_run": 0 });
-    let agrees = serde_json::json!({ "agree": 1, "differ": 0, "not_run": 0 });
-    let differs = serde_json::json!({ "agree": 0, "differ": 1, "not_run": 0 });
+    let none = serde_json::json!({ "agree": 0, "differ": 0, "undecided": 0, "not_run": 0 });
+    let agrees = serde_json::json!({ "agree": 1, "differ": 0, "undecided": 0, "not_run": 0 });
+    let differs = serde_json::json!({ "agree": 0, "differ": 1, "undecided": 0, "not_run": 0 });
     assert_eq!(
         document["counts"],
         serde_json::json!([
@@ -204,11 +205,18 @@ fn the_document_is_the_same_for_any_number_of_jobs() {
     assert!(one == two && two == three);
 }
 
+/// The recorded verdicts of the paper, with that of `8-order-text` for all runs and for the quick part.
+fn record_verdicts(bench: &TestDir, [all, quick]: [&str; 2]) {
+    let rows = format!(
+        "statement,all,quick\n8-order-text,{all},{quick}\n8-slow-text,differs,differs\n9-never,agrees,\n"
+    );
+    bench.file("papers/two/verdicts.csv", &rows);
+}
+
 #[test]
 fn a_verdict_that_differs_from_the_recorded_one_is_a_failure() {
-    let differs = "[[statement.differs]]\nbecause = 'x'\nshown_by = 'y'\n\n[[statement]]";
-    let wrong = [("[[statement]]\nid = \"slow\"", format!("{differs}\nid = \"slow\""))];
-    let bench = paper_dir(&[(wrong[0].0, &wrong[0].1)]);
+    let bench = paper_dir(&[]);
+    record_verdicts(&bench, ["differs"; 2]);
     let says = contains("verdict that differs from the recorded one: 8-order-text");
     bench.driftway(&["paper", "two"]).assert().code(1).stderr(says.clone());
     bench.driftway(&["paper", "two", "--quick"]).assert().code(1).stderr(says);
@@ -225,11 +233,53 @@ fn a_verdict_that_differs_from_the_recorded_one_is_a_failure() {
 /// Fewer runs may give other verdicts than all runs; they are recorded as well.
 #[test]
 fn the_quick_part_has_its_own_verdicts() {
-    let otherwise = ("points = \"ends\"", "points = \"ends\"\notherwise = [\"8-order-text\"]");
-    let bench = paper_dir(&[otherwise]);
+    let bench = paper_dir(&[]);
+    record_verdicts(&bench, ["agrees", "undecided"]);
     bench.driftway(&["paper", "two"]).assert().success();
     let says = contains("differs from the recorded one: 8-order-text");
     bench.driftway(&["paper", "two", "--quick"]).assert().code(1).stderr(says);
+}
+
+/// `--record` writes the verdicts of all runs and of the quick part; then both are as recorded.
+#[test]
+fn verdicts_are_recorded() {
+    let bench = paper_dir(&[]);
+    bench.driftway(&["paper", "two", "--record"]).assert().success();
+    let recorded = fs::read_to_string(bench.path("papers/two/verdicts.csv")).unwrap();
+    let rows: Vec<&str> = recorded.lines().collect();
+    assert_eq!(rows[..2], ["statement,all,quick", "8-order-text,agrees,agrees"], "{recorded}");
+    assert_eq!(rows[2..], ["8-slow-text,differs,differs", "9-never,agrees,"], "{recorded}");
+    for part in [&[][..], &["--quick"]] {
+        let text = bench.stdout(&[&["paper", "two"], part].concat());
+        assert!(text.contains("every verdict is as"), "{text}");
+    }
+    // A statement that was added since then has none.
+    let file = bench.path("papers/two/verdicts.csv");
+    fs::write(file, recorded.replace("8-slow-text,differs,differs\n", "")).unwrap();
+    let says = contains("8-slow-text").and(contains("no recorded verdict"));
+    bench.driftway(&["paper", "two"]).assert().code(1).stderr(says);
+}
+
+/// Readings are patches of the arms that they can be applied to.
+#[test]
+fn readings_patch_the_arms() {
+    let reading = "[[reading]]\nname = \"all\"\nlabel = \"all at once\"\n\
+                   set = { \"flow.0.aid.resend\" = \"all\" }\n\n[[statement]]";
+    let bench = paper_dir(&[("[[statement]]", reading)]);
+    let document = json(&bench, &["--figure", "8", "--runs", "3"]);
+    let arms = document["figures"][0]["arms"].as_object().unwrap();
+    let names: Vec<_> = arms.keys().map(String::as_str).collect();
+    // TCP alone has no such key.
+    assert_eq!(names, ["atcp", "atcp-all", "tcp"]);
+    assert_ne!(arms["atcp"], arms["atcp-all"]);
+    let ids: Vec<_> =
+        document["statements"].as_array().unwrap().iter().map(|of| of["id"].clone()).collect();
+    let both = ["8-order-text", "8-order-all", "8-slow-text", "8-slow-all"];
+    assert_eq!(ids[..4], both, "{ids:?}");
+    let wrong = reading.replace("resend", "resned");
+    let bench = paper_dir(&[("[[statement]]", &wrong)]);
+    let says = contains("`flow.0.aid.resned` applies to no arm: ").and(contains("resned"));
+    bench.driftway(&["paper", "two"]).assert().code(2).stderr(says);
 }
 
 /// "Up to": the number is compared with the point of the highest ratio, or the lowest.
@@ -277,7 +327,7 @@ fn statements_without_runs_are_reported_as_not_run() {
     let document = json(&bench, &["--runs", "1", "--figure", "8"]);
     assert!(document["statements"][0]["verdict"].is_null());
     let text = bench.stdout(&["paper", "two", "--figure", "9"]);
-    assert!(text.contains("4 statements: 1 agree, 0 differ, 3 not run"), "{text}");
+    assert!(text.contains("4 statements: 1 agree, 0 differ, 0 undecided, 3 not run"), "{text}");
 }
 
 #[test]
@@ -288,11 +338,11 @@ fn the_text_has_measured_and_reported_values() {
         "Figure 8: transfer time with bit errors",
         "  ATCP, as reported",
         "the bound: 5 s",
-        "agrees   8-order-text: ATCP is faster; measured +",
-        "differs  8-slow-text: ATCP takes an hour; paper 3600 s; measured",
-        "         cause: it takes seconds",
-        "         driftway run s.toml",
-        "every verdict is as recorded",
+        "agrees     8-order-text: ATCP is faster; measured +",
+        "differs    8-slow-text: ATCP takes an hour; paper 3600 s; measured",
+        "           cause: it takes seconds",
+        "           driftway run s.toml",
+        "no verdicts are recorded",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -419,7 +469,8 @@ fn an_error_in_a_paper_is_reported_with_its_place() {
         ("x = 1e-5 }\n\n", "x = 3e-5 }\n\n", "3e-5", "the points are 0.00001, 0.00002"),
         ("3600 s", "3600 B", "\"3600 B", "not in the unit of completion_s"),
         ("number = \"3600 s\"\n", "", "{ arm = \"atcp\", x", "the paper's number"),
-        ("\"it takes seconds\"", "\" \"", "\" \"\nshown", "needs a cause"),
+        ("\"it takes seconds\"", "\" \"", "\" \"\nshown", "a cause needs a text"),
+        ("because = \"seconds\"", "because = \"second\"", "\"second\"", "did you mean `seconds`?"),
         (
             "order = {",
             "trend = { arm = 'tcp', goes = 'up' }\norder = {",

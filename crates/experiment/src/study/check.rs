@@ -43,6 +43,13 @@ pub fn check_names(file: &TomlFile, study: &Study) -> Result<(), Error> {
             return Err(file.error(keys, &message));
         }
     }
+    for (number, figure) in study.figures.iter().enumerate() {
+        if let Some(like) = &figure.like {
+            let earlier = &figure_names(study)[..number];
+            let keys = keys!["figure", number, "like"];
+            find_name(file, &keys, "earlier figure", like, earlier)?;
+        }
+    }
     if study.step.is_some_and(|Time(step)| step.is_zero()) {
         return Err(file.error(&["step"], "the step must be above 0 s\nas in \"1 s\""));
     }
@@ -77,13 +84,13 @@ pub fn check_names(file: &TomlFile, study: &Study) -> Result<(), Error> {
     for (number, arm) in study.arms.iter().enumerate() {
         find_name(file, &keys!["arm", number, "group"], "group", &arm.group, &group_names(study))?;
         if let Some(other) = &arm.against {
-            find_name(file, &keys!["arm", number, "against"], "arm", other, &arm_names(study))?;
+            find_arm(file, &keys!["arm", number, "against"], study, other)?;
         }
     }
     for (number, reading) in study.readings.iter().enumerate() {
-        for (role, arm) in &reading.arms {
-            let keys = keys!["reading", number, "arms", role];
-            find_name(file, &keys, "arm", arm, &arm_names(study))?;
+        for (at, figure) in reading.figures.iter().enumerate() {
+            let keys = keys!["reading", number, "figures", at];
+            find_name(file, &keys, "figure", figure, &figure_names(study))?;
         }
     }
     for (number, figure) in study.quick.figures.iter().enumerate() {
@@ -105,7 +112,7 @@ fn check_kernel(file: &TomlFile, study: &Study, kernel: &Kernel) -> Result<(), E
     }
     for (key, arms) in [("arms", &kernel.arms), ("twins", &kernel.twins)] {
         for (number, arm) in arms.iter().enumerate() {
-            find_name(file, &keys!["kernel", key, number], "arm", arm, &arm_names(study))?;
+            find_arm(file, &keys!["kernel", key, number], study, arm)?;
         }
     }
     if kernel.twins.is_empty() {
@@ -161,6 +168,18 @@ pub fn find_name<K: AsRef<str>>(
     })
 }
 
+/// Index of the arm `name`, or of the one from which a reading derives it.
+///
+/// # Errors
+///
+/// It is unknown.
+fn find_arm(file: &TomlFile, keys: &[String], study: &Study, name: &str) -> Result<usize, Error> {
+    match study.arm_and_reading(name) {
+        Some((arm, _)) => Ok(arm),
+        None => find_name(file, keys, "arm", name, &arm_names(study)),
+    }
+}
+
 /// A position on an axis in base units.
 pub fn axis_position(at: &Coordinate) -> Option<(f64, Unit)> {
     match at {
@@ -187,8 +206,7 @@ pub fn figure_arms(file: &TomlFile, study: &Study, number: usize) -> Result<Vec<
     let all = figure.arms.is_empty() && figure.groups.is_empty();
     let mut wanted = vec![all; study.arms.len()];
     for (at, name) in figure.arms.iter().enumerate() {
-        let keys = keys!["figure", number, "arms", at];
-        wanted[find_name(file, &keys, "arm", name, &arm_names(study))?] = true;
+        wanted[find_arm(file, &keys!["figure", number, "arms", at], study, name)?] = true;
     }
     for (at, name) in figure.groups.iter().enumerate() {
         let keys = keys!["figure", number, "groups", at];

@@ -11,7 +11,7 @@ use super::statement::format::{Bound, StatementKind, Verdict};
 
 /// The schema version of [`StudyDocument`]. It increases when a reader of the old form would misread the new
 /// one.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// All results. Names end with their units, as in `driftway run --json`.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
@@ -246,6 +246,8 @@ pub struct Count {
     pub agree: u64,
     /// Statements that differ.
     pub differ: u64,
+    /// Statements that are undecided: more runs are needed.
+    pub undecided: u64,
     /// Statements that were not run.
     pub not_run: u64,
 }
@@ -255,13 +257,14 @@ impl Count {
         match verdict {
             Some(Verdict::Agrees) => self.agree += 1,
             Some(Verdict::Differs) => self.differ += 1,
+            Some(Verdict::Undecided) => self.undecided += 1,
             None => self.not_run += 1,
         }
     }
 
     /// Number of all statements.
     pub const fn total(&self) -> u64 {
-        self.agree + self.differ + self.not_run
+        self.agree + self.differ + self.undecided + self.not_run
     }
 }
 
@@ -326,9 +329,12 @@ pub struct StatementResult {
     pub at: Option<f64>,
     /// Agreement of the measurement; `null`: not run.
     pub verdict: Option<Verdict>,
-    /// The recorded verdict for this number of runs; for other numbers, that of all runs.
-    pub expected: Verdict,
-    /// Cause of a disagreement; `null` if it agrees, or if the cause is not known.
+    /// The recorded verdict for this number of runs; for other numbers, that of all runs; `null` if none is
+    /// recorded.
+    pub expected: Option<Verdict>,
+    /// Name of the cause of a disagreement; `null` as `because`.
+    pub cause: Option<String>,
+    /// Cause of a disagreement; `null` if it does not differ, or if the cause is not known.
     pub because: Option<String>,
     /// The command whose output shows the cause; `null` if none is recorded.
     pub shown_by: Option<String>,
@@ -348,8 +354,8 @@ pub struct StatementResult {
 impl StatementResult {
     /// True if the verdict differs from the recorded one, which capped statements do not have.
     pub fn is_unexpected(&self) -> bool {
-        self.counted != CountedAs::Capped
-            && self.verdict.is_some_and(|found| found != self.expected)
+        let expected = self.expected.filter(|_| self.counted != CountedAs::Capped);
+        expected.zip(self.verdict).is_some_and(|(expected, found)| found != expected)
     }
 }
 
@@ -385,5 +391,13 @@ impl StudyDocument {
     /// verdict.
     pub fn unexpected(&self) -> Vec<&StatementResult> {
         self.statements.iter().filter(|of| of.is_unexpected()).collect()
+    }
+
+    /// Statements without a recorded verdict.
+    pub fn unrecorded(&self) -> Vec<&StatementResult> {
+        let is_new = |of: &&StatementResult| {
+            of.counted != CountedAs::Capped && of.verdict.is_some() && of.expected.is_none()
+        };
+        self.statements.iter().filter(is_new).collect()
     }
 }

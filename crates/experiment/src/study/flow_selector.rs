@@ -30,7 +30,7 @@ pub enum FlowSelector {
 
 /// Flows chosen by what they are, `{ transport = "udp" }` or `{ name = "voice", take = "sum" }`:
 /// those for which all keys hold.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `transport`, `name` and `take`")]
 pub struct ChosenFlows {
     /// Transport protocol: `"tcp"` or `"udp"`. Default: any.
@@ -43,7 +43,7 @@ pub struct ChosenFlows {
 }
 
 /// A value of several flows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Take {
     /// The mean.

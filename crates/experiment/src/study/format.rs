@@ -6,6 +6,7 @@
 //! one of a paper. Unknown keys are errors.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use driftway_scenario::{Coordinate, Size, Time};
@@ -13,13 +14,16 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+pub use super::cause::Cause;
 pub use super::flow_selector::{ChosenFlows, FlowSelector, Take};
 pub use super::number::{OneOrMany, Settings};
+use super::product::Product;
+use super::reading::Reading;
 use super::reference::Reference;
-use super::statement_format::{Reading, Statement};
+use super::statement_format::Statement;
 
 /// The file.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a study")]
 pub struct Study {
     /// Title of the study or paper.
@@ -62,9 +66,12 @@ pub struct Study {
     /// Questions that the paper leaves open: `[[open]]`.
     #[serde(default)]
     pub open: Vec<OpenQuestion>,
-    /// Arms, which are compared: `[[arm]]`. Default: the unchanged scenario.
+    /// Arms, which are compared: `[[arm]]`. Default: those of the products, else the unchanged scenario.
     #[serde(default, rename = "arm")]
     pub arms: Vec<Arm>,
+    /// Arms as products of factors: `[[product]]`. They precede the single arms.
+    #[serde(default, rename = "product")]
+    pub products: Vec<Product>,
     /// Figures, which are run and drawn: `[[figure]]`. Default: one, with the study's `scenario`,
     /// `x` and `y`.
     #[serde(default, rename = "figure")]
@@ -75,6 +82,12 @@ pub struct Study {
     /// Statements of the paper, and our own: `[[statement]]`.
     #[serde(default, rename = "statement")]
     pub statements: Vec<Statement>,
+    /// Causes of disagreements, by name: `[cause.NAME]`.
+    #[serde(default, rename = "cause")]
+    pub causes: BTreeMap<String, Cause>,
+    /// Arms that readings derive from those above, where they differ.
+    #[serde(skip)]
+    pub derived_arms: Vec<Arm>,
 }
 
 fn one() -> u64 {
@@ -91,6 +104,10 @@ impl Study {
         if self.groups.is_empty() {
             self.groups.push(Group { name: String::new(), label: String::new() });
         }
+        for number in (0..self.products.len()).rev() {
+            let arms = self.products[number].arms();
+            self.arms.splice(0..0, arms);
+        }
         if self.arms.is_empty() {
             let name = "as it is".to_owned();
             self.arms.push(Arm { label: name.clone(), name, ..Arm::default() });
@@ -104,6 +121,14 @@ impl Study {
         }
         for (number, arm) in self.arms.iter_mut().enumerate() {
             arm.number = number;
+        }
+        for number in 0..self.figures.len() {
+            // An unknown name is an error of the check.
+            let like = self.figures[number].like.clone();
+            let other = like.and_then(|id| self.figures[..number].iter().find(|of| of.id == id));
+            if let Some(other) = other.cloned() {
+                self.figures[number].fill_from(other);
+            }
         }
         for figure in &mut self.figures {
             if figure.scenario.is_empty() {
@@ -123,7 +148,20 @@ impl Study {
 
     /// Label of an arm; empty for an unknown name.
     pub fn arm_label(&self, name: &str) -> &str {
-        self.arms.iter().find(|arm| arm.name == name).map_or("", |arm| &arm.label)
+        self.all_arms().find(|arm| arm.name == name).map_or("", |arm| &arm.label)
+    }
+
+    /// The arms of the file, and those that readings derive.
+    pub fn all_arms(&self) -> impl Iterator<Item = &Arm> {
+        self.arms.iter().chain(&self.derived_arms)
+    }
+
+    /// The groups of arms: those of the file, and one for the arms of each reading.
+    pub fn all_groups(&self) -> Vec<Group> {
+        let of_reading = |of: &Reading| Group { name: of.name.clone(), label: of.label.clone() };
+        let is_new = |of: &Group| self.groups.iter().all(|group| group.name != of.name);
+        let readings = self.readings.iter().map(of_reading).filter(is_new);
+        self.groups.iter().cloned().chain(readings).collect()
     }
 
     /// Returns whether there are groups of arms; otherwise there is one without a name.
@@ -138,7 +176,7 @@ impl Study {
 }
 
 /// A part of the study with the same scenarios, `[quick]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of quick")]
 pub struct Quick {
     /// Runs per point.
@@ -149,22 +187,18 @@ pub struct Quick {
     /// Points of each axis: `"all"` or `"ends"`. Default `"all"`.
     #[serde(default)]
     pub points: QuickPoints,
-    /// Statements, by their full names, whose recorded verdict is the opposite one with this number
-    /// of runs.
-    #[serde(default)]
-    pub otherwise: Vec<String>,
 }
 
 impl Default for Quick {
     fn default() -> Self {
-        Self { runs: 2, figures: Vec::new(), points: QuickPoints::Ends, otherwise: Vec::new() }
+        Self { runs: 2, figures: Vec::new(), points: QuickPoints::Ends }
     }
 }
 
 /// Figures that can be run with a real kernel's TCP instead of the simulator's, `[kernel]`. The
 /// kernel sends the data of the figure's flow over the path of its scenario, at every point: a
 /// transfer to its end, whatever the scenario's duration, or `"ftp"` for the scenario's duration.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of kernel")]
 pub struct Kernel {
     /// Figures, by name. Each measures `completion_s` or `throughput_bps`; of a figure that measures
@@ -190,7 +224,7 @@ pub struct Kernel {
 }
 
 /// A part that takes minutes, because runs are in real time, `[kernel.quick]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a quick kernel")]
 pub struct QuickKernel {
     /// Runs per point.
@@ -205,7 +239,7 @@ pub struct QuickKernel {
 }
 
 /// The points of an axis to run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum QuickPoints {
     /// All points.
@@ -216,7 +250,7 @@ pub enum QuickPoints {
 }
 
 /// A group of arms, `[[group]]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a group")]
 pub struct Group {
     /// Name in arms and figures, such as `"text"`.
@@ -245,7 +279,7 @@ pub struct OpenQuestion {
 }
 
 /// One of the compared configurations, `[[arm]]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an arm")]
 pub struct Arm {
     /// Name in figures and statements, such as `"atcp"`.
@@ -268,13 +302,16 @@ pub struct Arm {
 }
 
 /// A figure, `[[figure]]`: arms against an axis, at one point without an axis, or over time.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a figure")]
 pub struct Figure {
     /// The paper's number of the figure, or a name of ours: `"8"`, `"flows"`.
     pub id: String,
     /// Title.
     pub title: String,
+    /// The name of another figure, from which it has the scenario, arms, overrides, axis and measures that
+    /// it does not state. Overrides are merged.
+    pub like: Option<String>,
     /// Scenario file, in the directory of the study. Default: the study's.
     #[serde(default)]
     pub scenario: String,
@@ -310,13 +347,33 @@ pub struct Figure {
     pub note: Option<String>,
 }
 
+impl Figure {
+    /// Takes from another figure what this one does not state.
+    fn fill_from(&mut self, other: Self) {
+        if self.scenario.is_empty() {
+            self.scenario = other.scenario;
+        }
+        if self.arms.is_empty() && self.groups.is_empty() {
+            (self.arms, self.groups) = (other.arms, other.groups);
+        }
+        let own = std::mem::replace(&mut self.set, other.set);
+        self.set.extend(own);
+        if self.x.is_none() && self.trace.is_none() {
+            self.x = other.x;
+        }
+        if self.y.is_empty() {
+            self.y = other.y;
+        }
+    }
+}
+
 /// The independent variable, `x`.
 ///
 /// One key: `{ key = "network.link.delay.mean", values = ["10 ms", "50 ms"], label = "…" }`;
 /// several keys with the same value: `key = ["a", "b"]`; anything else:
 /// `{ label = "flows", points = [{ at = 1, set = { … } }, { at = 2, set = { … } }] }`, with a
 /// `name` where the position on the axis has no meaning.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an axis")]
 pub struct Axis {
     /// Label, without the unit.
@@ -333,7 +390,7 @@ pub struct Axis {
 }
 
 /// A point of an axis.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a point")]
 pub struct Point {
     /// Position on the axis.
@@ -357,7 +414,7 @@ impl Point {
 }
 
 /// A measure of `y`: `[{ metric = "completion_s", label = "transfer time" }]`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a measure")]
 pub struct Measure {
     /// The metric: a flow's result by its name in `driftway run --json` (`throughput_bps`), or one
@@ -427,7 +484,7 @@ impl<'de> Deserialize<'de> for Divisor {
 }
 
 /// Comparison of two arms, paired by seed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Comparison {
     /// `"difference"`: the mean of the differences.
@@ -439,7 +496,7 @@ pub enum Comparison {
 }
 
 /// Values that the paper reports, `[[figure.paper]]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a paper's curve")]
 pub struct PaperCurve {
     /// Label.
@@ -453,7 +510,7 @@ pub struct PaperCurve {
 }
 
 /// A value that belongs to no arm, such as a bound, `[[figure.line]]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a line")]
 pub struct ReferenceLine {
     /// Label.
@@ -466,7 +523,7 @@ pub struct ReferenceLine {
 
 /// Plots of one run of each arm, `[figure.trace]`. The figure has no `x`; its metrics, and the
 /// statements about it, use the same number of runs as any other.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a trace")]
 pub struct TraceView {
     /// Plots: `"sequence"`, `"cwnd"`, `"rto"`.
@@ -486,7 +543,7 @@ pub struct TraceView {
 }
 
 /// A plot of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TracePlot {
     /// Sequence numbers of the segments sent.
@@ -498,7 +555,7 @@ pub enum TracePlot {
 }
 
 /// Horizontal axis of a trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceAxis {
     /// Time.

@@ -1,5 +1,6 @@
 //! Studies: file format, planning, execution and results.
 
+pub mod cause;
 pub mod check;
 pub mod citations;
 pub mod document;
@@ -12,9 +13,14 @@ pub mod outcome;
 pub mod plan;
 mod planned_figure;
 pub mod point;
+pub mod product;
+pub mod reading;
+mod readings;
+pub mod recorded_verdicts;
 pub mod reference;
 mod reference_check;
 pub mod results;
+mod schema;
 pub mod select;
 pub mod shard;
 pub mod single_reading;

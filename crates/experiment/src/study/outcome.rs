@@ -10,7 +10,7 @@ use super::format::{Comparison, Measure, PaperCurve};
 use super::measure::{self, Measurement, Sample, mean, read_sample};
 use super::plan::{Plan, PlannedArm, PlannedFigure};
 use super::results::Results;
-use super::select::{RecordedVerdicts, Selection};
+use super::select::Selection;
 use super::statement::format::{Peak, Statement, Verdict};
 use super::statement::{Case, Cell, PlannedStatement};
 use super::verdict::{Claim, distance, verdict};
@@ -48,7 +48,7 @@ impl StudyOutcome<'_> {
             label: reading.label.clone(),
         });
         let readings: Vec<_> = readings.collect();
-        let statements: Vec<_> = self.plan.statements.iter().map(|of| self.statement(of)).collect();
+        let statements = self.statements();
         StudyDocument {
             schema: super::document::SCHEMA,
             paper: study.is_paper().then(|| self.plan.source.name.clone()),
@@ -156,6 +156,11 @@ impl StudyOutcome<'_> {
         (0..planned.arms.len()).filter_map(compare).collect()
     }
 
+    /// The results of all statements.
+    pub fn statements(&self) -> Vec<StatementResult> {
+        self.plan.statements.iter().map(|of| self.statement(of)).collect()
+    }
+
     /// The verdict on a statement: that of its worst case.
     fn statement(&self, planned: &PlannedStatement) -> StatementResult {
         let mut result = self.not_run(planned);
@@ -188,8 +193,9 @@ impl StudyOutcome<'_> {
             n: 0,
             at: None,
             verdict: None,
-            expected: self.expected_verdict(planned),
+            expected: planned.recorded.of(self.selection.recorded),
             because: None,
+            cause: None,
             shown_by: None,
             notes: Vec::new(),
             x_unit: *unit,
@@ -242,8 +248,8 @@ impl StudyOutcome<'_> {
         result.n = worst.n;
         result.verdict = found;
         if found.is_none() {
-            // With several runs of which only one has a value, this is a result.
-            result.verdict = (seeds > 1).then_some(Verdict::Differs);
+            // With several runs of which only one has a value, more are needed.
+            result.verdict = (seeds > 1).then_some(Verdict::Undecided);
             result.notes.push("one run has no interval".to_owned());
         }
         if worst.missing > 0 {
@@ -260,12 +266,11 @@ impl StudyOutcome<'_> {
             result.notes.push(self.incomplete_note(&case.quantity.cells()) + ": " + open);
         }
         if result.verdict == Some(Verdict::Differs)
-            && let Some(differs) = &planned.differs
+            && let Some(cause) = &planned.cause
         {
-            // One cause may apply to several figures.
-            let of_figure = |text: &str| Some(text.replace("{figure}", &result.figure));
-            (result.because, result.shown_by) =
-                (of_figure(&differs.because), of_figure(&differs.shown_by));
+            result.cause = Some(cause.name.clone());
+            result.because = Some(cause.text.clone());
+            result.shown_by = Some(cause.shown_by.clone());
         }
     }
 
@@ -290,8 +295,9 @@ impl StudyOutcome<'_> {
         let is_claimed = |measured: &Measurement| peak.is_none_or(|peak| measured.mean == peak);
         let claimed = measured.into_iter().filter(|(_, measured, _)| is_claimed(measured));
         let rank = |verdict: Option<Verdict>| match verdict {
-            None => 2,
-            Some(Verdict::Differs) => 1,
+            None => 3,
+            Some(Verdict::Differs) => 2,
+            Some(Verdict::Undecided) => 1,
             Some(Verdict::Agrees) => 0,
         };
         // Cases without interval come first, then disagreements, then those closest to one.
@@ -299,16 +305,6 @@ impl StudyOutcome<'_> {
             let by_distance = || distance(&said, a).total_cmp(&distance(&said, b));
             rank(*of_a).cmp(&rank(*of_b)).then_with(by_distance)
         })
-    }
-
-    /// The verdict recorded for these runs.
-    fn expected_verdict(&self, planned: &PlannedStatement) -> Verdict {
-        let otherwise = self.selection.recorded == RecordedVerdicts::Quick
-            && self.plan.study.quick.otherwise.contains(&planned.id);
-        match (planned.expected, otherwise) {
-            (Verdict::Agrees, false) | (Verdict::Differs, true) => Verdict::Agrees,
-            (Verdict::Differs, false) | (Verdict::Agrees, true) => Verdict::Differs,
-        }
     }
 
     /// The arms that did not complete, with their counts.

@@ -10,7 +10,9 @@ use driftway_scenario::{
 use super::check::{self, keys};
 use super::files::Source;
 use super::format::{Arm, Figure, Point, Settings, Study};
-pub use super::planned_figure::{AxisPoint, PlannedArm, PlannedFigure};
+pub use super::planned_figure::{AxisPoint, DerivedFrom, PlannedArm, PlannedFigure};
+use super::readings::AppliedKeys;
+use super::recorded_verdicts::StoredVerdicts;
 use super::reference_check;
 use super::statement::{self, PlannedStatement};
 use crate::error::Error;
@@ -71,18 +73,10 @@ pub fn plan_with(source: Source, registry: &Registry) -> Result<Plan, Error> {
     plan_study(source, study, registry)
 }
 
-/// Plans a study of which a part was removed after it was read, with its defaults filled in.
-///
-/// # Errors
-///
-/// The first error and its location in the file.
-pub fn replan(source: Source, study: Study) -> Result<Plan, Error> {
-    plan_study(source, study, &Registry::new())
-}
-
-fn plan_study(source: Source, study: Study, registry: &Registry) -> Result<Plan, Error> {
+fn plan_study(source: Source, mut study: Study, registry: &Registry) -> Result<Plan, Error> {
     let file = source.parse_study()?;
     check::check_names(&file, &study)?;
+    let recorded = StoredVerdicts::of(&source)?;
     let mut planner = Planner {
         source: &source,
         file: &file,
@@ -91,25 +85,33 @@ fn plan_study(source: Source, study: Study, registry: &Registry) -> Result<Plan,
         jobs: Vec::new(),
         job_numbers: BTreeMap::new(),
         texts: BTreeMap::new(),
+        derived: Vec::new(),
+        applied: AppliedKeys::default(),
     };
     let numbers = 0..study.figures.len();
     let figures = numbers.map(|number| planner.figure(number)).collect::<Result<Vec<_>, _>>()?;
-    let jobs = planner.jobs;
-    let files = planner.texts.into_keys().collect();
-    let statements = statement::plan(&file, &study, &figures)?;
+    planner.applied.check(&file, &study)?;
+    let Planner { jobs, texts, derived, .. } = planner;
+    let files = texts.into_keys().collect();
+    study.derived_arms = derived;
+    let statements = statement::plan(&file, &study, &figures, &recorded, None)?;
     Ok(Plan { source, study, files, jobs, figures, statements })
 }
 
-struct Planner<'a> {
+pub(super) struct Planner<'a> {
     source: &'a Source,
     file: &'a TomlFile,
-    study: &'a Study,
-    registry: &'a Registry,
+    pub(super) study: &'a Study,
+    pub(super) registry: &'a Registry,
     jobs: Vec<Job>,
     /// Jobs by their scenario's digest and first seed.
     job_numbers: BTreeMap<(String, Option<u64>), usize>,
     /// Scenario files by name.
     texts: BTreeMap<String, String>,
+    /// Arms that readings derive, each once.
+    pub(super) derived: Vec<Arm>,
+    /// Which overrides of readings were applied.
+    pub(super) applied: AppliedKeys,
 }
 
 impl Planner<'_> {
@@ -127,12 +129,14 @@ impl Planner<'_> {
         if let Some(trace) = &figure.trace {
             check::check_trace(file, figure, trace, number)?;
         }
-        let with_jobs = |arm: Arm| {
-            let points = points.iter().enumerate();
-            let jobs = points.map(|(at, point)| self.job(number, &arm, at, &point.set));
-            Ok(PlannedArm { jobs: jobs.collect::<Result<_, Error>>()?, arm })
-        };
-        let arms = arms.into_iter().map(with_jobs).collect::<Result<_, Error>>()?;
+        let only = self.derived_only(number);
+        let mut all = Vec::new();
+        for arm in arms {
+            // An arm that only readings represent is not run itself.
+            let own = if only.contains(&arm.name.as_str()) { &[] } else { &points[..] };
+            all.push(self.arm_with_jobs(number, own, arm, Vec::new())?);
+        }
+        let arms = self.with_readings(number, &points, all)?;
         let on_axis = figure.x.is_some();
         let points = points.iter().map(|Point { at, name, reference, .. }| AxisPoint {
             value: check::axis_position(at).map(|(value, _)| value).filter(|_| on_axis),
@@ -141,6 +145,36 @@ impl Planner<'_> {
             reference: reference.clone(),
         });
         Ok(PlannedFigure { figure: figure.clone(), arms, points: points.collect(), unit })
+    }
+
+    /// An arm with its jobs at all points.
+    pub(super) fn arm_with_jobs(
+        &mut self,
+        figure: usize,
+        points: &[Point],
+        arm: Arm,
+        derived: Vec<DerivedFrom>,
+    ) -> Result<PlannedArm, Error> {
+        let points = points.iter().enumerate();
+        let jobs = points.map(|(at, point)| self.job(figure, &arm, at, &point.set));
+        Ok(PlannedArm { jobs: jobs.collect::<Result<_, Error>>()?, arm, derived })
+    }
+
+    /// The scenario file of an arm in a figure, with its name in messages.
+    pub(super) fn scenario_text(
+        &mut self,
+        figure: usize,
+        arm: &Arm,
+    ) -> Result<(String, String), Error> {
+        let name = arm.scenario.as_ref().unwrap_or(&self.study.figures[figure].scenario);
+        let text = match self.texts.get(name) {
+            Some(text) => text.clone(),
+            None => {
+                let text = self.read(figure, arm, name)?;
+                self.texts.entry(name.clone()).or_insert(text).clone()
+            }
+        };
+        Ok((self.source.display_path(name), text))
     }
 
     /// The job of one arm at one point; jobs with the same scenario are shared.
@@ -158,15 +192,8 @@ impl Planner<'_> {
             .flatten()
             .map(|(key, value)| (key.clone(), value.0.clone()))
             .collect();
-        let place = self.source.display_path(name);
-        let text = match self.texts.get(name) {
-            Some(text) => text,
-            None => {
-                let text = self.read(figure, of_arm, name)?;
-                self.texts.entry(name.clone()).or_insert(text)
-            }
-        };
-        let loaded = Scenario::parse_with(&place, text, &set, self.registry);
+        let (place, text) = self.scenario_text(figure, of_arm)?;
+        let loaded = Scenario::parse_with(&place, &text, &set, self.registry);
         let scenario = loaded.map_err(|error| {
             let error = self.relocate(&error, figure, of_arm, step);
             let of = format!("figure {}, arm {}", of_figure.id, of_arm.name);

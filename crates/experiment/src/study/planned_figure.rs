@@ -20,10 +20,21 @@ pub struct PlannedFigure {
 /// An arm of a figure.
 #[derive(Clone, Debug)]
 pub struct PlannedArm {
-    /// The arm as the study describes it.
+    /// The arm as the study describes it, or as a reading derives it.
     pub arm: Arm,
+    /// The arms that it represents, and the readings, if readings derive it.
+    pub derived: Vec<DerivedFrom>,
     /// Its job at each point of the axis, an index of the plan's jobs.
     pub jobs: Vec<usize>,
+}
+
+/// The origin of an arm that a reading derives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DerivedFrom {
+    /// Name of the arm.
+    pub arm: String,
+    /// Name of the reading.
+    pub reading: String,
 }
 
 impl PlannedFigure {
@@ -44,6 +55,16 @@ impl PlannedFigure {
     pub fn against(&self, row: usize) -> Option<usize> {
         let name = self.arms[row].arm.against.as_ref()?;
         self.arms.iter().position(|of| of.arm.name == *name)
+    }
+
+    /// The arm that represents the arm `name` in a reading: the one that the reading derives, or itself.
+    pub fn arm_in(&self, reading: Option<&str>, name: &str) -> Option<&PlannedArm> {
+        let is_derived = |of: &&PlannedArm| {
+            let mut from = of.derived.iter();
+            from.any(|from| from.arm == name && Some(from.reading.as_str()) == reading)
+        };
+        let itself = || self.arms.iter().find(|of| of.arm.name == name);
+        self.arms.iter().find(is_derived).or_else(itself)
     }
 
     /// Index of the point at `value`, in base units.

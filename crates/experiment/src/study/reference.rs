@@ -9,7 +9,7 @@ use super::number::Settings;
 /// figure has one arm, and an axis with `points`; a point's `reference` has the parameters of the
 /// simulator or formula, or the published value, `{ value = 1.7e6 }`, in the base unit of the measure
 /// (bit/s, s, B, or none). With `judge = "reported"` a point may be without a value.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a reference")]
 pub struct Reference {
     /// The simulator whose stored results are the reference. Alternative to `formula`.
@@ -51,7 +51,7 @@ impl ReferenceSimulator {
 }
 
 /// Configuration of the corresponding run of ns-2.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a run of ns-2")]
 pub struct Ns2Config {
     /// Uses ns-2's ARP, as in the stored runs.
@@ -75,7 +75,7 @@ pub enum AgreementCriterion {
 }
 
 /// A measure of published values that no run reports by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", expecting = "\"share-of-best\" or { link-changes = \"250 m\" }")]
 pub enum PublishedMeasure {
     /// The figure's `y`, divided by its largest mean over the points: 1 at the best point.

@@ -42,6 +42,16 @@ impl Results {
     }
 }
 
+impl Results {
+    /// The first runs of each job, without traces.
+    pub fn first_runs(&self, count: usize) -> Self {
+        let first = |(job, runs): (&usize, &Vec<JobRun>)| {
+            (*job, runs.iter().take(count).cloned().collect())
+        };
+        Self { jobs: self.jobs.iter().map(first).collect(), ..Self::default() }
+    }
+}
+
 /// Number of runs of a selection.
 pub fn run_count(selection: &Selection) -> u64 {
     (selection.jobs.len() * selection.seeds.len() + selection.traces.len()) as u64

@@ -118,7 +118,7 @@ pub fn select(plan: &Plan, args: &SelectionArgs) -> Result<Selection, Error> {
     let mut traces = Vec::new();
     for planned in run {
         let points = planned.some_points(ends);
-        for PlannedArm { arm, jobs: of_arm } in &planned.arms {
+        for PlannedArm { arm, jobs: of_arm, .. } in &planned.arms {
             jobs.extend(points.iter().map(|&x| of_arm[x]));
             traces.extend(planned.figure.trace.as_ref().map(|trace| TracedRun {
                 figure: planned.figure.id.clone(),

@@ -1,9 +1,9 @@
 //! One reading of a paper: its figures without the arms of other readings, and the statements
 //! judged in it.
 
-use super::format::{Figure, Study};
-use super::plan::{Plan, PlannedFigure, replan};
-use super::statement::format::Reading;
+use super::plan::{Plan, PlannedArm, PlannedFigure};
+use super::recorded_verdicts::StoredVerdicts;
+use super::statement;
 use crate::error::Error;
 use crate::words::available;
 
@@ -12,56 +12,40 @@ use crate::words::available;
 /// # Errors
 ///
 /// The paper has no such reading.
-pub fn restrict_to_reading(plan: Plan, name: &str) -> Result<Plan, Error> {
+pub fn restrict_to_reading(mut plan: Plan, name: &str) -> Result<Plan, Error> {
     let readings = &plan.study.readings;
-    let Some(reading) = readings.iter().find(|reading| reading.name == name).cloned() else {
+    if !readings.iter().any(|reading| reading.name == name) {
         let message = format!("--reading {name}: {} has no such reading", plan.source.name);
         if readings.is_empty() {
             return Err(Error::refused(message));
         }
         let names: Vec<&str> = readings.iter().map(|reading| reading.name.as_str()).collect();
         return Err(Error::refused_with(message, available(name, &names)));
-    };
-    let mut study = plan.study.clone();
-    let restricted = |planned: &PlannedFigure| {
-        let mut figure = planned.figure.clone();
-        restrict_arms(&mut figure, &planned.arm_names(), &reading, readings);
-        figure
-    };
-    study.figures = plan.figures.iter().map(restricted).collect();
-    keep_judged(&mut study, name);
-    replan(plan.source, study)
+    }
+    let judged = plan.statements.iter().filter(|of| of.reading.as_deref() == Some(name));
+    let judged: Vec<String> = judged.map(|of| of.id.clone()).collect();
+    plan.figures.iter_mut().for_each(|planned| restrict_arms(planned, name));
+    let file = plan.source.parse_study()?;
+    let recorded = StoredVerdicts::of(&plan.source)?;
+    // Indices of arms are those of the figures as they are now.
+    plan.statements = statement::plan(&file, &plan.study, &plan.figures, &recorded, Some(name))?;
+    plan.statements.retain(|of| judged.contains(&of.id));
+    Ok(plan)
 }
 
-/// Restricts a figure to the arms of the reading; keeps all if it has none of them.
-fn restrict_arms(figure: &mut Figure, arms: &[&str], reading: &Reading, readings: &[Reading]) {
-    let own = |arm: &str| reading.arms.values().any(|own| own == arm);
-    let of_others =
-        |arm: &str| readings.iter().any(|other| other.arms.values().any(|of| of == arm));
-    let replaced = |arm: &str| reading.arms.contains_key(arm);
-    let is_kept = |arm: &&&str| own(arm) || !of_others(arm) && !replaced(arm);
-    let kept: Vec<String> = arms.iter().filter(is_kept).map(|arm| (*arm).to_owned()).collect();
-    if kept.is_empty() {
-        return;
-    }
-    figure.paper.retain(|curve| kept.contains(&curve.arm));
-    figure.groups.clear();
-    figure.arms = kept;
-}
-
-/// Keeps the statements that are judged in the reading `name`, in that reading only.
-fn keep_judged(study: &mut Study, name: &str) {
-    let is_judged =
-        |readings: &[String]| readings.is_empty() || readings.iter().any(|of| of == name);
-    study.statements.retain(|of| is_judged(&of.readings) && !(of.ours && of.readings.is_empty()));
-    for statement in &mut study.statements {
-        statement.readings = vec![name.to_owned()];
-        statement.differs.retain(|differs| is_judged(&differs.readings));
-        for differs in &mut statement.differs {
-            differs.readings = vec![name.to_owned()];
-        }
-    }
-    study.quick.otherwise.retain(|of| of.ends_with(&format!("-{name}")));
+/// Keeps the arms of the reading, and those that it does not change.
+fn restrict_arms(planned: &mut PlannedFigure, reading: &str) {
+    let of_reading = |of: &PlannedArm| {
+        let from = of.derived.iter().find(|from| from.reading == reading)?;
+        Some(from.arm.clone())
+    };
+    let replaced: Vec<String> = planned.arms.iter().filter_map(of_reading).collect();
+    planned.arms.retain(|of| match of.derived.is_empty() {
+        true => !replaced.contains(&of.arm.name),
+        false => of_reading(of).is_some(),
+    });
+    let kept: Vec<String> = planned.arms.iter().map(|of| of.arm.name.clone()).collect();
+    planned.figure.paper.retain(|curve| kept.contains(&curve.arm));
 }
 
 #[cfg(test)]

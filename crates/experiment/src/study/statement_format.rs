@@ -1,32 +1,16 @@
-//! Statements of a paper in the file: `[[reading]]`, `[[statement]]`, and its predicates.
-
-use std::collections::BTreeMap;
+//! Statements of a paper in the file: `[[statement]]`, and its predicates.
 
 use driftway_scenario::Coordinate;
 use serde::{Deserialize, Serialize};
 
+use crate::study::cause::Causes;
 use crate::study::number::OneOrMany;
 use crate::study::number::PaperNumber;
 
-/// A reading of the open questions of a paper, `[[reading]]`. Each statement of the paper is judged
-/// and counted in each reading; the first reading is the literal one.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a reading")]
-pub struct Reading {
-    /// Name in statements, such as `"text"`.
-    pub name: String,
-    /// Label for readers, such as `"as the text says"`.
-    pub label: String,
-    /// Replacements of the arms that statements name: `{ tcp = "tcp-wire" }`. Other arms are
-    /// unchanged.
-    #[serde(default)]
-    pub arms: BTreeMap<String, String>,
-}
-
 /// A statement as a predicate, `[[statement]]`, with exactly one of `value`, `ratio`, `order`,
-/// `trend`, `growth`, `added`. A predicate without `x` must hold at each point. It is judged in
-/// each of its figures and readings.
-#[derive(Clone, Debug, Deserialize)]
+/// `trend`, `growth`, `added`. A predicate without `x` must hold at each point, or at those of `at`. It
+/// is judged in each of its figures and readings, and counted once in each.
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a statement")]
 pub struct Statement {
     /// Name, such as `"atcp-flat"`. Its full name for figure 8 in the reading `text` is
@@ -34,9 +18,12 @@ pub struct Statement {
     pub id: String,
     /// Its figure or figures.
     pub figure: OneOrMany,
-    /// The readings in which it is judged. Default: all, or none with `ours`.
+    /// The readings in which it is judged. Default: all of the figure, or none with `ours`.
     #[serde(default)]
     pub readings: Vec<String>,
+    /// The points at which it must hold, instead of one `x` or of all points.
+    #[serde(default)]
+    pub at: Vec<Coordinate>,
     /// The statement in words.
     pub says: String,
     /// One of the figure's metrics. Default: the first.
@@ -66,33 +53,17 @@ pub struct Statement {
     pub ours: bool,
     /// Reason why no aid could violate it: the statement is shown, but not counted.
     pub capped: Option<String>,
-    /// Disagreements with all runs when this was written: `[[statement.differs]]`.
+    /// Why it differs where it does: the name of a cause, or a list of them with their places.
     #[serde(default)]
-    pub differs: Vec<Disagreement>,
-}
-
-/// A disagreement and its cause, `[[statement.differs]]`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a disagreement")]
-pub struct Disagreement {
-    /// Figures of the statement. Default: all.
-    #[serde(default)]
-    pub figures: Vec<String>,
-    /// Readings of the statement. Default: all.
-    #[serde(default)]
-    pub readings: Vec<String>,
-    /// The cause. `{figure}` is replaced by the figure's name, here and in the command.
-    pub because: String,
-    /// The command whose output shows the cause, for this figure and reading.
-    pub shown_by: String,
+    pub because: Causes,
 }
 
 /// The mean of one arm: `value`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a value")]
 pub struct Value {
-    /// Arm.
-    pub arm: String,
+    /// Arm, or several, for each of which it must hold.
+    pub arm: OneOrMany,
     /// Point.
     pub x: Option<Coordinate>,
 }
@@ -100,13 +71,14 @@ pub struct Value {
 /// The ratio of `arm` at `x` to the arm `to` at `to_x` in `to_figure`: `ratio`. Omitted parts are
 /// the same in the denominator as in the numerator. So
 /// `{ arm = "atcp", x = "50 ms", to_x = "10 ms" }` with the number 1 states that ATCP is flat.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a ratio")]
 pub struct Ratio {
-    /// Arm of the numerator.
-    pub arm: String,
-    /// Arm of the denominator.
-    pub to: Option<String>,
+    /// Arm of the numerator, or several, for each of which it must hold.
+    pub arm: OneOrMany,
+    /// Arm of the denominator, or one for each arm.
+    #[serde(default)]
+    pub to: OneOrMany,
     /// Point.
     pub x: Option<Coordinate>,
     /// Point of the denominator.
@@ -120,13 +92,13 @@ pub struct Ratio {
 }
 
 /// `below` is below `above`, paired by seed: `order`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an order")]
 pub struct Order {
-    /// The arm with the lower values.
-    pub below: String,
-    /// The arm with the higher values.
-    pub above: String,
+    /// The arm with the lower values, or several, for each of which it must hold.
+    pub below: OneOrMany,
+    /// The arm with the higher values, or one for each arm below.
+    pub above: OneOrMany,
     /// Point.
     pub x: Option<Coordinate>,
     /// Equal values agree: "nowhere worse". Default false.
@@ -136,11 +108,11 @@ pub struct Order {
 
 /// `arm` rises (or falls) from the first x to the last: `trend`; with `over`, its ratio to the same
 /// arm in another figure does.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a trend")]
 pub struct Trend {
-    /// Arm.
-    pub arm: String,
+    /// Arm, or several, for each of which it must hold.
+    pub arm: OneOrMany,
     /// Direction: `"up"` or `"down"`.
     pub goes: TrendDirection,
     /// Start. Default: the first x.
@@ -152,7 +124,7 @@ pub struct Trend {
 }
 
 /// Direction of a trend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrendDirection {
     /// Rising.
@@ -164,7 +136,7 @@ pub enum TrendDirection {
 /// The gain of `more` from the first x to the last exceeds that of `less`: `growth`. With falling
 /// values, the arm that falls less gains more. With `relative = true` their ratio rises from the
 /// first x to the last.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a growth")]
 pub struct GrowthClaim {
     /// The arm that gains more.
@@ -182,7 +154,7 @@ pub struct GrowthClaim {
 
 /// The difference between this figure and the figure `base` at the same x, paired by seed: `added`.
 /// For `arm` it is above zero, or greater than for the arm `than`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of what is added")]
 pub struct AddedEffect {
     /// The figure that is subtracted.
@@ -196,7 +168,7 @@ pub struct AddedEffect {
 }
 
 /// Selection of one of several points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Peak {
     /// The point with the highest mean.
@@ -216,21 +188,27 @@ pub enum Bound {
 }
 
 /// Agreement of a measurement with a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The measurement agrees.
+    /// The whole interval agrees.
     Agrees,
-    /// The measurement differs.
+    /// The whole interval differs.
     Differs,
+    /// A part of the interval agrees: more runs are needed.
+    Undecided,
 }
 
 impl Verdict {
+    /// All verdicts.
+    pub const ALL: [Self; 3] = [Self::Agrees, Self::Differs, Self::Undecided];
+
     /// The word for readers.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Agrees => "agrees",
             Self::Differs => "differs",
+            Self::Undecided => "undecided",
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Agreement of measurements with statements.
 //!
-//! A number agrees if the 90 % interval overlaps it ± 10 % (± 5 points for percentages; none in any
-//! run if the number is 0). An order agrees if the paired 90 % interval lies above zero, or does
-//! not extend below it where equality is allowed. A band agrees if the whole interval lies in it.
-//! There is no other tolerance. A value that is censored on the relevant side does not agree.
+//! A statement accepts a range of values: a number ± 10 % (± 5 points for percentages; none in any run if
+//! the number is 0), a bound with the same tolerance on one side, a band as it is, an order what is above
+//! zero, or not below it where equality is allowed. It agrees if the whole 90 % interval is accepted,
+//! differs if nothing of it is, and is undecided otherwise. A value that is censored may lie anywhere on
+//! that side.
 
 use super::measure::Measurement;
 use super::number::PaperNumber;
@@ -38,34 +39,43 @@ impl Claim {
             _ => Self::AboveZero,
         }
     }
+
+    /// The values with which it agrees, from and to.
+    fn accepted(&self) -> [f64; 2] {
+        match *self {
+            Self::AboveZero | Self::NotBelowZero => [0.0, f64::INFINITY],
+            Self::Band(least, most) => [least, most],
+            Self::Number(number, bound) => {
+                let [least, most] = tolerance_range(&number);
+                match bound {
+                    Some(Bound::AtLeast) => [least, f64::INFINITY],
+                    Some(Bound::AtMost) => [f64::NEG_INFINITY, most],
+                    None => [least, most],
+                }
+            }
+        }
+    }
 }
 
 /// The verdict on one measurement; `None` without an interval.
 pub fn verdict(said: &Claim, measured: &Measurement) -> Option<Verdict> {
     let [low, high] = measured.ci90?;
-    let open = measured.censoring;
-    let agrees = match *said {
-        Claim::AboveZero => low > 0.0 && !open.below,
-        Claim::NotBelowZero => low >= 0.0 && !open.below,
-        Claim::Band(least, most) => low >= least && high <= most && is_exact(measured),
-        Claim::Number(number, bound) => {
-            let [least, most] = tolerance_range(&number);
-            match bound {
-                Some(Bound::AtLeast) => high >= least && !open.below,
-                Some(Bound::AtMost) if most == 0.0 => high <= 0.0 && !open.above,
-                Some(Bound::AtMost) => low <= most && !open.above,
-                None if least == 0.0 && most == 0.0 => {
-                    low == 0.0 && high == 0.0 && is_exact(measured)
-                }
-                None => low <= most && high >= least && is_exact(measured),
-            }
-        }
+    let low = if measured.censoring.below { f64::NEG_INFINITY } else { low };
+    let high = if measured.censoring.above { f64::INFINITY } else { high };
+    let [least, most] = said.accepted();
+    // Zero itself is accepted by all claims but that of a value above zero.
+    let is_open = matches!(said, Claim::AboveZero);
+    let (is_above, is_below) = match is_open {
+        true => (low > least, high <= least),
+        false => (low >= least, high < least),
     };
-    Some(if agrees { Verdict::Agrees } else { Verdict::Differs })
-}
-
-fn is_exact(measured: &Measurement) -> bool {
-    !measured.censoring.above && !measured.censoring.below
+    Some(if is_above && high <= most {
+        Verdict::Agrees
+    } else if is_below || low > most {
+        Verdict::Differs
+    } else {
+        Verdict::Undecided
+    })
 }
 
 /// The range of a number, including its tolerance.
@@ -97,7 +107,7 @@ mod test {
     use super::*;
     use crate::study::measure::Censoring;
     use crate::study::number::NumberUnit;
-    use Verdict::{Agrees, Differs};
+    use Verdict::{Agrees, Differs, Undecided};
 
     const CLOSED: Censoring = Censoring { above: false, below: false };
     const MORE: Censoring = Censoring { above: true, below: false };
@@ -126,37 +136,47 @@ mod test {
     fn a_number_agrees_within_ten_per_cent() {
         let said = text(425.0, 425.0, None);
         assert_eq!(of(&said, 430.0, 440.0), Agrees);
-        assert_eq!(of(&said, 467.0, 480.0), Agrees, "467.5 is met");
+        assert_eq!(of(&said, 383.0, 467.0), Agrees, "382.5 to 467.5 is accepted");
+        assert_eq!(of(&said, 467.0, 480.0), Undecided);
         assert_eq!(of(&said, 468.0, 480.0), Differs);
         assert_eq!(of(&said, 370.0, 382.0), Differs);
-        assert_eq!(of(&said, 370.0, 383.0), Agrees, "382.5 is met");
+        assert_eq!(of(&said, 370.0, 383.0), Undecided);
         let factor = text(2.0, 3.0, None);
         assert_eq!(of(&factor, 1.7, 1.79), Differs);
-        assert_eq!(of(&factor, 1.7, 1.81), Agrees);
-        assert_eq!(of(&factor, 3.2, 3.4), Agrees);
+        assert_eq!(of(&factor, 1.81, 3.29), Agrees);
+        assert_eq!(of(&factor, 3.2, 3.4), Undecided);
         assert_eq!(of(&factor, 3.4, 3.5), Differs);
+    }
+
+    /// The wider an interval is, the less it says.
+    #[test]
+    fn a_wide_interval_decides_nothing() {
+        assert_eq!(of(&text(1.5, 1.5, None), -4.0, 24.0), Undecided);
+        assert_eq!(of(&Claim::AboveZero, -400.0, 2400.0), Undecided);
+        assert_eq!(of(&Claim::Band(1.0, 1.1), -4.0, 24.0), Undecided);
     }
 
     #[test]
     fn a_percentage_agrees_within_five_points() {
         let number = PaperNumber { low: 0.33, high: 0.33, unit: Some(NumberUnit::Percent) };
         let said = Claim::Number(number, None);
-        assert_eq!(of(&said, 0.20, 0.281), Agrees);
+        assert_eq!(of(&said, 0.281, 0.379), Agrees);
+        assert_eq!(of(&said, 0.20, 0.281), Undecided);
         assert_eq!(of(&said, 0.20, 0.279), Differs);
-        assert_eq!(of(&said, 0.379, 0.50), Agrees);
         assert_eq!(of(&said, 0.381, 0.50), Differs);
         let none = PaperNumber { low: 0.0, high: 0.0, ..number };
         let said = Claim::Number(none, None);
-        assert_eq!(of(&said, 0.04, 0.06), Agrees);
+        assert_eq!(of(&said, 0.02, 0.05), Agrees);
     }
 
     #[test]
     fn zero_means_none_in_any_run() {
         let never = text(0.0, 0.0, None);
         assert_eq!(of(&never, 0.0, 0.0), Agrees);
-        assert_eq!(of(&never, -0.1, 0.3), Differs, "once in some run");
+        assert_eq!(of(&never, -0.1, 0.3), Undecided, "once in some run");
+        assert_eq!(of(&never, 0.1, 0.3), Differs);
         let at_most = text(0.0, 0.0, Some(Bound::AtMost));
-        assert_eq!(of(&at_most, -0.1, 0.3), Differs);
+        assert_eq!(of(&at_most, -0.1, 0.3), Undecided);
         assert_eq!(of(&at_most, -2.0, -1.0), Agrees);
     }
 
@@ -164,11 +184,11 @@ mod test {
     fn a_bound_has_the_same_tolerance_on_one_side() {
         let least = text(500.0, 500.0, Some(Bound::AtLeast));
         assert_eq!(of(&least, 900.0, 950.0), Agrees);
-        assert_eq!(of(&least, 440.0, 451.0), Agrees);
+        assert_eq!(of(&least, 440.0, 451.0), Undecided);
         assert_eq!(of(&least, 440.0, 449.0), Differs);
         let most = text(500.0, 500.0, Some(Bound::AtMost));
         assert_eq!(of(&most, 10.0, 20.0), Agrees);
-        assert_eq!(of(&most, 549.0, 600.0), Agrees);
+        assert_eq!(of(&most, 549.0, 600.0), Undecided);
         assert_eq!(of(&most, 551.0, 600.0), Differs);
     }
 
@@ -176,25 +196,27 @@ mod test {
     fn a_shape_agrees_above_zero() {
         let said = Claim::AboveZero;
         assert_eq!(of(&said, 0.1, 5.0), Agrees);
-        assert_eq!(of(&said, 0.0, 5.0), Differs);
-        assert_eq!(of(&said, -3.0, 9.0), Differs);
+        assert_eq!(of(&said, 0.0, 5.0), Undecided);
+        assert_eq!(of(&said, -3.0, 9.0), Undecided);
         assert_eq!(of(&said, -3.0, -1.0), Differs);
+        assert_eq!(of(&said, 0.0, 0.0), Differs, "no difference in any run");
     }
 
     #[test]
     fn not_below_allows_equality() {
         assert_eq!(of(&Claim::NotBelowZero, 0.0, 0.0), Agrees);
         assert_eq!(of(&Claim::NotBelowZero, 0.1, 0.3), Agrees);
-        assert_eq!(of(&Claim::NotBelowZero, -0.1, 3.0), Differs);
+        assert_eq!(of(&Claim::NotBelowZero, -0.1, 3.0), Undecided);
+        assert_eq!(of(&Claim::NotBelowZero, -0.1, -0.01), Differs);
     }
 
     #[test]
     fn a_band_has_no_tolerance() {
         let band = Claim::Band(1.0, 1.1);
         assert_eq!(of(&band, 1.0, 1.1), Agrees);
-        assert_eq!(of(&band, 1.02, 1.11), Differs);
-        assert_eq!(of(&band, 0.99, 1.05), Differs);
-        assert_eq!(verdict(&band, &measured(1.02, 1.05, MORE)), Some(Differs));
+        assert_eq!(of(&band, 1.02, 1.11), Undecided);
+        assert_eq!(of(&band, 1.11, 1.2), Differs);
+        assert_eq!(verdict(&band, &measured(1.02, 1.05, MORE)), Some(Undecided));
     }
 
     #[test]
@@ -214,12 +236,12 @@ mod test {
         );
         for (said, open, right) in [
             (shape, MORE, Agrees),
-            (shape, LESS, Differs),
-            (exact, MORE, Differs),
-            (exact, LESS, Differs),
+            (shape, LESS, Undecided),
+            (exact, MORE, Undecided),
+            (exact, LESS, Undecided),
             (least, MORE, Agrees),
-            (least, LESS, Differs),
-            (most, MORE, Differs),
+            (least, LESS, Undecided),
+            (most, MORE, Undecided),
             (most, LESS, Agrees),
         ] {
             let found = verdict(&said, &measured(420.0, 430.0, open));

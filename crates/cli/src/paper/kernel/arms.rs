@@ -54,7 +54,7 @@ pub fn plan_arms(
     congestion_controls: &[String],
 ) -> Result<Vec<KernelArm>, Failure> {
     let named = |names: &[String]| -> Vec<Arm> {
-        let of = |name: &String| whole.study.arms.iter().find(|arm| arm.name == *name);
+        let of = |name: &String| whole.study.all_arms().find(|arm| arm.name == *name);
         names.iter().filter_map(of).cloned().collect()
     };
     let mut lab = Vec::new();

@@ -74,7 +74,7 @@ pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure
     };
     let arms = plan_arms(whole, kernel, &congestion_controls)?;
     let mut study = whole.study.clone();
-    (study.statements, study.open) = (Vec::new(), Vec::new());
+    (study.statements, study.open, study.readings) = (Vec::new(), Vec::new(), Vec::new());
     study.groups = groups();
     study.arms = arms.iter().map(|planned| planned.arm.clone()).collect();
     let mut building = PlanBuilder {
@@ -227,7 +227,7 @@ impl PlanBuilder<'_> {
                 }
                 jobs.push(job);
             }
-            arms.push(PlannedArm { arm: arm.clone(), jobs });
+            arms.push(PlannedArm { arm: arm.clone(), derived: Vec::new(), jobs });
         }
         self.selection.points.insert(figure.id.clone(), points);
         let figure = with_kernel_measure(figure.clone());

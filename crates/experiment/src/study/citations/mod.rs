@@ -228,8 +228,9 @@ fn derive_numbers(
 
 /// The causes of disagreements and open questions in a study's file, as one text.
 fn cause_texts(study: &Study) -> String {
-    let causes = study.statements.iter().flat_map(|statement| &statement.differs);
-    let causes = causes.map(|differs| differs.because.as_str());
+    let placed = study.statements.iter().flat_map(|statement| &statement.because.0);
+    let numbers = placed.filter_map(|placed| placed.numbers.as_deref());
+    let causes = study.causes.values().map(|cause| cause.text.as_str()).chain(numbers);
     let open = study.open.iter().map(|open| open.because.as_str());
     collapse_whitespace(&causes.chain(open).collect::<Vec<_>>().join("\n"))
 }

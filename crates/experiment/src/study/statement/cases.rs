@@ -3,14 +3,16 @@
 use driftway_scenario::{Coordinate, Error, TomlFile, Unit};
 
 use super::format::{
-    AddedEffect, GrowthClaim, Order, Ratio, Reading, Statement, Trend, TrendDirection, Value,
+    AddedEffect, GrowthClaim, Order, Ratio, Statement, Trend, TrendDirection, Value,
 };
 use super::planned::{Case, Cell, Quantity};
 use crate::study::check::{
     axis_position, coordinate_text, figure_names, find_measure, find_name, keys,
 };
 use crate::study::format::Study;
+use crate::study::number::OneOrMany;
 use crate::study::planned_figure::PlannedFigure;
+use crate::study::reading::Reading;
 
 /// A statement about one figure in one reading.
 #[derive(Clone, Copy)]
@@ -29,9 +31,6 @@ pub struct CaseBuilder<'a> {
     pub number: usize,
     /// The reading.
     pub reading: Option<&'a Reading>,
-    /// It is the figure with which another one is compared: it need not contain the reading's own
-    /// arms.
-    pub is_base: bool,
 }
 
 impl CaseBuilder<'_> {
@@ -59,13 +58,20 @@ impl CaseBuilder<'_> {
     }
 
     fn value(self, value: &Value) -> Result<Vec<Case>, Error> {
-        let arm = self.arm("value", "arm", &value.arm)?;
-        self.cases_at_points("value", value.x.as_ref(), |x| Ok(Quantity::Mean(self.cell(arm, x))))
+        let mut all = Vec::new();
+        for arm in &value.arm.0 {
+            let arm = self.arm("value", "arm", arm)?;
+            all.extend(self.cases_at_points("value", value.x.as_ref(), |x| {
+                Ok(Quantity::Mean(self.cell(arm, x)))
+            })?);
+        }
+        Ok(all)
     }
 
     fn ratio(self, ratio: &Ratio) -> Result<Vec<Case>, Error> {
-        let between_points = ratio.x.is_some() && ratio.to_x.is_some();
-        if ratio.to.is_none() && ratio.to_figure.is_none() && !between_points {
+        let has_points = ratio.x.is_some() || !self.study.statements[self.number].at.is_empty();
+        let between_points = has_points && ratio.to_x.is_some();
+        if ratio.to.0.is_empty() && ratio.to_figure.is_none() && !between_points {
             let message = "a ratio needs another arm, another x, or another figure as its denominator\n\
                            add `to = …`, `x = …` and `to_x = …`, or `to_figure = …`";
             return Err(self.error("ratio", "arm", message));
@@ -75,57 +81,95 @@ impl CaseBuilder<'_> {
                 "a peak is one of several points, but `x` is one point\nremove one of them";
             return Err(self.error("ratio", "peak", message));
         }
-        let arm = self.arm("ratio", "arm", &ratio.arm)?;
-        let (to_key, to) = match &ratio.to {
-            Some(to) => ("to", to),
-            None => ("arm", &ratio.arm),
-        };
         let below = match &ratio.to_figure {
             Some(name) => self.in_figure("ratio", "to_figure", name)?,
             None => self,
         };
-        let to = below.arm("ratio", to_key, to)?;
         let to_x = ratio.to_x.as_ref().map(|x| below.find_point("ratio", "to_x", x)).transpose()?;
-        self.cases_at_points("ratio", ratio.x.as_ref(), |x| {
-            let to_x = to_x.map_or_else(|| below.matching_point(self, "ratio", x), Ok)?;
-            Ok(Quantity::Ratio(self.cell(arm, x), below.cell(to, to_x)))
-        })
+        let to = if ratio.to.0.is_empty() { &ratio.arm } else { &ratio.to };
+        let mut all = Vec::new();
+        for (arm, to) in self.pairs("ratio", "to", &ratio.arm, to)? {
+            let arm = self.arm("ratio", "arm", arm)?;
+            let to = below.arm("ratio", "to", to)?;
+            all.extend(self.cases_at_points("ratio", ratio.x.as_ref(), |x| {
+                let to_x = to_x.map_or_else(|| below.matching_point(self, "ratio", x), Ok)?;
+                Ok(Quantity::Ratio(self.cell(arm, x), below.cell(to, to_x)))
+            })?);
+        }
+        Ok(all)
     }
 
     fn order(self, order: &Order) -> Result<Vec<Case>, Error> {
-        let above = self.arm("order", "above", &order.above)?;
-        let below = self.arm("order", "below", &order.below)?;
-        self.cases_at_points("order", order.x.as_ref(), |x| {
-            let (plus, minus) = (vec![self.cell(above, x)], vec![self.cell(below, x)]);
-            Ok(Quantity::Difference { plus, minus })
-        })
+        let mut all = Vec::new();
+        for (below, above) in self.pairs("order", "above", &order.below, &order.above)? {
+            let above = self.arm("order", "above", above)?;
+            let below = self.arm("order", "below", below)?;
+            all.extend(self.cases_at_points("order", order.x.as_ref(), |x| {
+                let (plus, minus) = (vec![self.cell(above, x)], vec![self.cell(below, x)]);
+                Ok(Quantity::Difference { plus, minus })
+            })?);
+        }
+        Ok(all)
+    }
+
+    /// The pairs of two lists of arms: one by one, or each with the only one of the other list.
+    fn pairs<'n>(
+        self,
+        predicate: &str,
+        key: &str,
+        first: &'n OneOrMany,
+        second: &'n OneOrMany,
+    ) -> Result<Vec<(&'n String, &'n String)>, Error> {
+        let (first, second) = (&first.0[..], &second.0[..]);
+        match (first, second) {
+            ([one], all) => Ok(all.iter().map(|other| (one, other)).collect()),
+            (all, [one]) => Ok(all.iter().map(|arm| (arm, one)).collect()),
+            _ if first.len() == second.len() => Ok(first.iter().zip(second).collect()),
+            _ => {
+                let (some, others) = (first.len(), second.len());
+                let message = format!(
+                    "{some} arms cannot be compared with {others}\nlist one arm, or as many as on the other side"
+                );
+                Err(self.error(predicate, key, &message))
+            }
+        }
     }
 
     fn trend(self, trend: &Trend) -> Result<Vec<Case>, Error> {
-        let arm = self.arm("trend", "arm", &trend.arm)?;
         let (from, to) = self.ends("trend", trend.from.as_ref(), trend.to.as_ref())?;
-        if let Some(over) = &trend.over {
-            let below = self.in_figure("trend", "over", over)?;
-            let other = below.arm("trend", "arm", &trend.arm)?;
-            let at = |x: usize| -> Result<[Cell; 2], Error> {
-                Ok([self.cell(arm, x), below.cell(other, below.matching_point(self, "trend", x)?)])
+        let below = trend.over.as_ref().map(|over| self.in_figure("trend", "over", over));
+        let below = below.transpose()?;
+        let each = |name: &String| {
+            let arm = self.arm("trend", "arm", name)?;
+            let quantity = match below {
+                None => self.change(arm, from, to, trend.goes),
+                Some(below) => {
+                    let other = below.arm("trend", "arm", name)?;
+                    let at = |x: usize| -> Result<[Cell; 2], Error> {
+                        let matching = below.matching_point(self, "trend", x)?;
+                        Ok([self.cell(arm, x), below.cell(other, matching)])
+                    };
+                    let (first, last) = (at(from)?, at(to)?);
+                    let (higher, lower) = match trend.goes {
+                        TrendDirection::Up => (last, first),
+                        TrendDirection::Down => (first, last),
+                    };
+                    Quantity::RatioDifference { higher, lower }
+                }
             };
-            let (first, last) = (at(from)?, at(to)?);
-            let (higher, lower) = match trend.goes {
-                TrendDirection::Up => (last, first),
-                TrendDirection::Down => (first, last),
-            };
-            return Ok(vec![Case {
-                x: None,
-                quantity: Quantity::RatioDifference { higher, lower },
-            }]);
-        }
+            Ok(Case { x: None, quantity })
+        };
+        trend.arm.0.iter().map(each).collect()
+    }
+
+    /// The change of an arm between two points, in this direction.
+    fn change(self, arm: usize, from: usize, to: usize, goes: TrendDirection) -> Quantity {
         let (low, high) = (vec![self.cell(arm, from)], vec![self.cell(arm, to)]);
-        let (plus, minus) = match trend.goes {
+        let (plus, minus) = match goes {
             TrendDirection::Up => (high, low),
             TrendDirection::Down => (low, high),
         };
-        Ok(vec![Case { x: None, quantity: Quantity::Difference { plus, minus } }])
+        Quantity::Difference { plus, minus }
     }
 
     fn growth(self, growth: &GrowthClaim) -> Result<Vec<Case>, Error> {
@@ -182,24 +226,21 @@ impl CaseBuilder<'_> {
         let metric = self.planned().figure.y[self.measure].name();
         let of = &self.figures[figure].figure;
         let measure = find_measure(self.file, of, &keys, Some(&metric))?;
-        Ok(Self { figure, measure, is_base: true, ..self })
+        Ok(Self { figure, measure, ..self })
     }
 
     /// The arm that represents `name` in this reading.
     fn arm(self, predicate: &str, key: &str, name: &str) -> Result<usize, Error> {
-        let own = self.reading.and_then(|reading| reading.arms.get(name));
-        let names = self.planned().arm_names();
-        let keys = keys!["statement", self.number, predicate, key];
-        let own = own.map(String::as_str).filter(|own| !self.is_base || names.contains(own));
-        let name = own.unwrap_or(name);
-        let what = match self.reading {
-            Some(reading) => {
-                let figure = &self.planned().figure.id;
-                format!("arm in figure {figure} (reading {})", reading.name)
-            }
-            None => "arm in this figure".to_owned(),
-        };
-        find_name(self.file, &keys, &what, name, &names)
+        let planned = self.planned();
+        let own = planned.arm_in(self.reading.map(|of| of.name.as_str()), name);
+        let found = own.and_then(|own| planned.arms.iter().position(|of| std::ptr::eq(of, own)));
+        found.map_or_else(
+            || {
+                let keys = keys!["statement", self.number, predicate, key];
+                find_name(self.file, &keys, "arm in this figure", name, &planned.arm_names())
+            },
+            Ok,
+        )
     }
 
     /// Index of a point of the axis.
@@ -242,14 +283,22 @@ impl CaseBuilder<'_> {
         at: Option<&Coordinate>,
         quantity: impl Fn(usize) -> Result<Quantity, Error>,
     ) -> Result<Vec<Case>, Error> {
-        let points = match at {
-            None => 0..self.planned().points.len(),
-            Some(at) => {
-                let x = self.find_point(predicate, "x", at)?;
-                x..x + 1
+        let listed = &self.study.statements[self.number].at;
+        let points: Vec<usize> = match (at, &listed[..]) {
+            (Some(_), [_, ..]) => {
+                let message =
+                    "`at` lists the points at which the statement must hold\nleave `x` out";
+                return Err(self.error(predicate, "x", message));
+            }
+            (Some(at), []) => vec![self.find_point(predicate, "x", at)?],
+            (None, []) => (0..self.planned().points.len()).collect(),
+            (None, listed) => {
+                let find = |at| self.find_point(predicate, "at", at);
+                listed.iter().map(find).collect::<Result<_, _>>()?
             }
         };
-        points.map(|x| Ok(Case { x: Some(x), quantity: quantity(x)? })).collect()
+        let case = |x| Ok(Case { x: Some(x), quantity: quantity(x)? });
+        points.into_iter().map(case).collect()
     }
 
     /// The named points, or the first and the last.

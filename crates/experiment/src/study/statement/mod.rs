@@ -2,6 +2,7 @@
 //! ratio of means, or a sum of paired differences that must be above zero.
 
 mod cases;
+mod causes;
 mod plan;
 mod planned;
 #[cfg(test)]
@@ -9,4 +10,4 @@ mod test;
 
 pub use super::statement_format as format;
 pub use plan::plan;
-pub use planned::{Case, Cell, CountedAs, PlannedStatement, Quantity};
+pub use planned::{Case, Cell, CountedAs, PlannedCause, PlannedStatement, Quantity};

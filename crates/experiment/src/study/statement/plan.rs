@@ -3,15 +3,18 @@
 use driftway_scenario::{Error, TomlFile, Unit};
 
 use super::cases::CaseBuilder;
-use super::format::{Bound, Disagreement, Reading, Statement, StatementKind, Verdict};
-use super::planned::{CountedAs, PlannedStatement};
+use super::causes;
+use super::format::{Bound, Statement, StatementKind};
+use super::planned::{Case, CountedAs, PlannedStatement};
 use crate::study::check::{figure_names, find_measure, find_name, keys};
 use crate::study::format::Study;
 use crate::study::number::{NumberUnit, PaperNumber};
 use crate::study::planned_figure::PlannedFigure;
+use crate::study::reading::Reading;
+use crate::study::recorded_verdicts::{StoredVerdicts, VerdictPair};
 use crate::units::metric_unit;
 
-/// Resolves all statements.
+/// Resolves all statements, or those in the reading `only`.
 ///
 /// # Errors
 ///
@@ -20,20 +23,20 @@ pub fn plan(
     file: &TomlFile,
     study: &Study,
     figures: &[PlannedFigure],
+    recorded: &StoredVerdicts,
+    only: Option<&str>,
 ) -> Result<Vec<PlannedStatement>, Error> {
+    causes::check_texts(file, study)?;
     let mut all: Vec<PlannedStatement> = Vec::new();
     for number in 0..study.statements.len() {
-        for planned in plan_statement(file, study, figures, number)? {
+        for mut planned in plan_statement(file, study, figures, number, only)? {
+            planned.recorded = recorded.0.get(&planned.id).copied().unwrap_or_default();
             if all.iter().any(|other| other.id == planned.id) {
                 let message = format!("`{}` is a duplicate\nchoose another name", planned.id);
                 return Err(file.error(&keys!["statement", number, "id"], &message));
             }
             all.push(planned);
         }
-    }
-    let names: Vec<&str> = all.iter().map(|planned| planned.id.as_str()).collect();
-    for (number, name) in study.quick.otherwise.iter().enumerate() {
-        find_name(file, &keys!["quick", "otherwise", number], "statement", name, &names)?;
     }
     Ok(all)
 }
@@ -44,13 +47,12 @@ fn plan_statement(
     study: &Study,
     figures: &[PlannedFigure],
     number: usize,
+    only: Option<&str>,
 ) -> Result<Vec<PlannedStatement>, Error> {
     let statement = &study.statements[number];
     check_predicate(file, statement, number)?;
-    let readings = statement_readings(file, study, number)?;
-    for (at, differs) in statement.differs.iter().enumerate() {
-        check_disagreement(file, study, number, (at, differs))?;
-    }
+    check_readings(file, study, number)?;
+    causes::check(file, study, number)?;
     let mut all = Vec::new();
     for (at, name) in statement.figure.0.iter().enumerate() {
         let keys = match statement.figure.0.len() {
@@ -62,20 +64,20 @@ fn plan_statement(
         let metric_keys = keys!["statement", number, "metric"];
         let measure = find_measure(file, of, &metric_keys, statement.metric.as_deref())?;
         check_unit(file, statement, number, &of.y[measure].name())?;
-        for &reading in &readings {
-            let cases = CaseBuilder {
-                file,
-                study,
-                figures,
-                figure,
-                measure,
-                number,
-                reading,
-                is_base: false,
-            };
-            let reading = reading.map(|reading| reading.name.clone());
-            let suffix = reading.as_ref().map_or_else(String::new, |name| format!("-{name}"));
-            let differs = disagreement(statement, name, reading.as_ref());
+        let mut literal: Option<Vec<Case>> = None;
+        let is_wanted =
+            |of: &Option<&Reading>| only.is_none() || of.map(|of| of.name.as_str()) == only;
+        let readings = statement_readings(study, statement, name);
+        for reading in readings.into_iter().filter(is_wanted) {
+            let cases = CaseBuilder { file, study, figures, figure, measure, number, reading };
+            let cases = cases.build(statement)?;
+            // Where a reading changes nothing, there is nothing to count again.
+            match &literal {
+                Some(literal) if *literal == cases => continue,
+                Some(_) => {}
+                None => literal = Some(cases.clone()),
+            }
+            let suffix = reading.map_or_else(String::new, |of| format!("-{}", of.name));
             all.push(PlannedStatement {
                 id: format!("{name}-{}{suffix}", statement.id),
                 statement: statement.clone(),
@@ -83,53 +85,38 @@ fn plan_statement(
                 measure,
                 counted: counted_as(statement),
                 kind: kind(statement),
-                expected: if differs.is_some() { Verdict::Differs } else { Verdict::Agrees },
-                differs: differs.cloned(),
-                cases: cases.build(statement)?,
-                reading,
+                recorded: VerdictPair::default(),
+                cause: causes::cause(study, statement, &figures[figure], reading),
+                cases,
+                reading: reading.map(|of| of.name.clone()),
             });
         }
     }
-    if all.is_empty() {
+    if statement.figure.0.is_empty() {
         let message = "a statement needs a figure\nadd `figure = …`";
         return Err(file.error(&keys!["statement", number, "figure"], message));
     }
     Ok(all)
 }
 
-/// The readings in which a statement is judged, or `None` alone if it is judged in no reading.
+/// The readings in which a statement about a figure is judged, or `None` alone if it is judged in no reading.
 fn statement_readings<'a>(
-    file: &TomlFile,
     study: &'a Study,
-    number: usize,
-) -> Result<Vec<Option<&'a Reading>>, Error> {
-    let statement = &study.statements[number];
-    if statement.readings.is_empty() && !statement.ours && !study.readings.is_empty() {
-        return Ok(study.readings.iter().map(Some).collect());
-    }
-    if statement.readings.is_empty() {
-        return Ok(vec![None]);
-    }
-    let names = reading_names(study);
-    let find = |(at, name): (usize, &String)| {
-        let keys = keys!["statement", number, "readings", at];
-        let found = find_name(file, &keys, "reading", name, &names)?;
-        Ok(Some(&study.readings[found]))
-    };
-    statement.readings.iter().enumerate().map(find).collect()
+    statement: &Statement,
+    figure: &str,
+) -> Vec<Option<&'a Reading>> {
+    let all = study.readings.iter().filter(|reading| statement.is_judged_in(reading, figure));
+    let all: Vec<_> = all.map(Some).collect();
+    if all.is_empty() { vec![None] } else { all }
 }
 
-/// The recorded disagreement of a statement in this figure and reading, if there is one.
-fn disagreement<'a>(
-    statement: &'a Statement,
-    figure: &String,
-    reading: Option<&String>,
-) -> Option<&'a Disagreement> {
-    statement.differs.iter().find(|differs| {
-        (differs.figures.is_empty() || differs.figures.contains(figure))
-            && (differs.readings.is_empty()
-                || reading.is_some_and(|reading| differs.readings.contains(reading)))
-    })
+/// Checks the names of a statement's readings.
+fn check_readings(file: &TomlFile, study: &Study, number: usize) -> Result<(), Error> {
+    let names: Vec<&str> = study.readings.iter().map(|of| of.name.as_str()).collect();
+    for (at, name) in study.statements[number].readings.iter().enumerate() {
+        find_name(file, &keys!["statement", number, "readings", at], "reading", name, &names)?;
+    }
+    Ok(())
 }
 
 const fn counted_as(statement: &Statement) -> CountedAs {
@@ -143,41 +130,6 @@ const fn counted_as(statement: &Statement) -> CountedAs {
 
 const fn kind(statement: &Statement) -> StatementKind {
     if statement.number.is_some() { StatementKind::Text } else { StatementKind::Shape }
-}
-
-fn reading_names(study: &Study) -> Vec<&str> {
-    study.readings.iter().map(|reading| reading.name.as_str()).collect()
-}
-
-/// Checks that a disagreement refers to figures and readings of its statement, and has a cause and
-/// a command.
-fn check_disagreement(
-    file: &TomlFile,
-    study: &Study,
-    number: usize,
-    (at, differs): (usize, &Disagreement),
-) -> Result<(), Error> {
-    let statement = &study.statements[number];
-    let figures: Vec<&str> = statement.figure.0.iter().map(String::as_str).collect();
-    for (n, name) in differs.figures.iter().enumerate() {
-        let keys = keys!["statement", number, "differs", at, "figures", n];
-        find_name(file, &keys, "figure in this statement", name, &figures)?;
-    }
-    let all = reading_names(study);
-    let own: Vec<&str> = statement.readings.iter().map(String::as_str).collect();
-    let readings = if own.is_empty() { &all } else { &own };
-    for (n, name) in differs.readings.iter().enumerate() {
-        let keys = keys!["statement", number, "differs", at, "readings", n];
-        find_name(file, &keys, "reading of this statement", name, readings)?;
-    }
-    for (key, text) in [("because", &differs.because), ("shown_by", &differs.shown_by)] {
-        if text.trim().is_empty() {
-            let message = "a disagreement needs a cause, and a command that shows it\n\
-                           fill in `because = …` and `shown_by = \"driftway …\"`";
-            return Err(file.error(&keys!["statement", number, "differs", at, key], message));
-        }
-    }
-    Ok(())
 }
 
 /// Checks that there is exactly one predicate, with a matching number.
@@ -227,10 +179,10 @@ fn check_predicate(file: &TomlFile, statement: &Statement, number: usize) -> Res
         return wrong("bound", "a bound needs a number\nadd `number = …`");
     }
     if let Some(capped) = &statement.capped
-        && (capped.trim().is_empty() || !statement.differs.is_empty())
+        && (capped.trim().is_empty() || !statement.because.0.is_empty())
     {
-        let message = "a capped statement needs a reason, and has no recorded verdict\n\
-                       write a reason here, and leave `differs` out";
+        let message = "a capped statement needs a reason, and its verdict has no cause\n\
+                       write a reason here, and leave `because` out";
         return wrong("capped", message);
     }
     Ok(())

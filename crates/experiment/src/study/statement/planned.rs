@@ -1,6 +1,7 @@
 //! Statements whose names are resolved.
 
-use super::format::{Disagreement, Statement, StatementKind, Verdict};
+use super::format::{Statement, StatementKind};
+use crate::study::recorded_verdicts::VerdictPair;
 
 /// A statement about one figure in one reading, names resolved.
 #[derive(Clone, Debug)]
@@ -19,12 +20,23 @@ pub struct PlannedStatement {
     pub counted: CountedAs,
     /// Kind of statement.
     pub kind: StatementKind,
-    /// The recorded verdict with all runs.
-    pub expected: Verdict,
-    /// The recorded disagreement.
-    pub differs: Option<Disagreement>,
+    /// The recorded verdicts.
+    pub recorded: VerdictPair,
+    /// The cause of a disagreement, if one is given for this figure and reading.
+    pub cause: Option<PlannedCause>,
     /// The cases that must hold, one per point.
     pub cases: Vec<Case>,
+}
+
+/// The cause of a disagreement in one figure and reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedCause {
+    /// Its name.
+    pub name: String,
+    /// The cause in words.
+    pub text: String,
+    /// The command whose output shows it.
+    pub shown_by: String,
 }
 
 /// Category in which a statement is counted.

@@ -4,7 +4,8 @@ use driftway_scenario::{TomlFile, Unit};
 
 use super::*;
 use crate::study::format::{Settings, Study};
-use crate::study::plan::{AxisPoint, PlannedArm, PlannedFigure};
+use crate::study::plan::{AxisPoint, DerivedFrom, PlannedArm, PlannedFigure};
+use crate::study::recorded_verdicts::StoredVerdicts;
 
 const PAPER: &str = r#"
     title = "t"
@@ -19,6 +20,7 @@ const PAPER: &str = r#"
         { name = "atcp-wire", label = "ATCP", group = "g" },
         { name = "reverse", label = "TCP", group = "g" },
     ]
+    cause = { slow = { text = "b in {figure}, {reading}: {atcp}", shown_by = "c {set atcp}" }, few = { text = "d", shown_by = "e" } }
     [[figure]]
     id = "8"
     title = "t"
@@ -40,7 +42,7 @@ const READINGS: &str = r#"
     [[reading]]
     name = "wire"
     label = "another"
-    arms = { atcp = "atcp-wire" }
+    set = { "flow.0.aid" = "atcp" }
 "#;
 
 /// The planned statements of this text.
@@ -58,7 +60,19 @@ fn all(readings: &str, statement: &str) -> Result<Vec<PlannedStatement>, String>
         figure: study.figures[number].clone(),
         arms: study.arms[..arms]
             .iter()
-            .map(|arm| PlannedArm { arm: arm.clone(), jobs: vec![0; points.len()] })
+            .map(|arm| {
+                let from = |arm: &str, reading: &str| DerivedFrom {
+                    arm: arm.into(),
+                    reading: reading.into(),
+                };
+                // As the readings of the tests derive them.
+                let derived = match arm.name.as_str() {
+                    "atcp-wire" => vec![from("atcp", "wire")],
+                    "reverse" => vec![from("tcp", "r")],
+                    _ => Vec::new(),
+                };
+                PlannedArm { arm: arm.clone(), derived, jobs: vec![0; points.len()] }
+            })
             .collect(),
         points,
         unit: Unit::Second,
@@ -69,7 +83,8 @@ fn all(readings: &str, statement: &str) -> Result<Vec<PlannedStatement>, String>
         // Figure 17 has its own arm.
         figure(1, 4, vec![point(0.05, "50 ms"), point(0.01, "10 ms")]),
     ];
-    plan(&file, &study, &figures).map_err(|error| error.to_string())
+    plan(&file, &study, &figures, &StoredVerdicts::default(), None)
+        .map_err(|error| error.to_string())
 }
 
 /// The cases of a statement about figure 8, without readings.
@@ -169,7 +184,7 @@ fn added_effects_use_the_same_x_in_both_figures() {
 /// compared.
 #[test]
 fn the_base_figure_may_lack_the_readings_arm() {
-    let reading = "[[reading]]\nname = 'r'\nlabel = 'l'\narms = { tcp = 'reverse' }";
+    let reading = "[[reading]]\nname = 'r'\nlabel = 'l'";
     let statement = "id = 's'\nfigure = '17'\nmetric = 'completion_s'\n\
                      added = { base = '8', arm = 'tcp', x = '10 ms' }";
     let all = all(reading, statement).unwrap();
@@ -187,31 +202,52 @@ fn without_x_a_statement_holds_at_each_point() {
 fn a_statement_is_judged_in_each_figure_and_reading() {
     let statement = "id = 'order'\nfigure = ['8', '17']\nmetric = 'completion_s'
         order = { below = 'atcp', above = 'tcp', x = '10 ms' }
-        [[statement.differs]]
-        figures = ['17']
-        readings = ['wire']
-        because = 'b'
-        shown_by = 'c'
-        [[statement.differs]]
-        figures = ['8']
-        because = 'd'
-        shown_by = 'e'";
+        because = [{ cause = 'slow', figures = ['17'], readings = ['wire'], numbers = '3 of 4' },
+                   { cause = 'few', figures = ['8'] }]";
     let all = all(READINGS, statement).unwrap();
-    let cause = |p: &PlannedStatement| p.differs.as_ref().map(|differs| differs.because.clone());
-    let found: Vec<_> =
-        all.iter().map(|p| (p.id.as_str(), p.expected, cause(p), p.counted)).collect();
-    use super::format::Verdict::{Agrees, Differs};
+    let cause = |p: &PlannedStatement| p.cause.as_ref().map(|cause| cause.text.clone());
+    let found: Vec<_> = all.iter().map(|p| (p.id.as_str(), cause(p), p.counted)).collect();
     assert_eq!(
         found,
         [
-            ("8-order-text", Differs, Some("d".to_owned()), CountedAs::Order),
-            ("8-order-wire", Differs, Some("d".to_owned()), CountedAs::Order),
-            ("17-order-text", Agrees, None, CountedAs::Order),
-            ("17-order-wire", Differs, Some("b".to_owned()), CountedAs::Order),
+            ("8-order-text", Some("d".to_owned()), CountedAs::Order),
+            ("8-order-wire", Some("d".to_owned()), CountedAs::Order),
+            ("17-order-text", None, CountedAs::Order),
+            ("17-order-wire", Some("b in 17, wire: atcp-wire 3 of 4".to_owned()), CountedAs::Order),
         ]
     );
     let below = |at: usize| all[at].cases[0].quantity.cells()[1];
     assert_eq!((below(0), below(1)), (atcp(0), cell(0, 2, 0)), "the reading's own arm");
+}
+
+/// A reading that does not change what a statement measures is not counted again.
+#[test]
+fn a_reading_that_changes_nothing_is_not_counted_again() {
+    let ids = |statement: &str| {
+        let all = all(READINGS, &format!("figure = '8'\n{statement}")).unwrap();
+        all.into_iter().map(|of| of.id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids("id = 's'\nnumber = 1\nvalue = { arm = 'tcp' }"), ["8-s-text"]);
+    assert_eq!(ids("id = 's'\nnumber = 1\nvalue = { arm = 'atcp' }"), ["8-s-text", "8-s-wire"]);
+}
+
+/// One sentence of a paper is one statement, whatever the number of its points and arms.
+#[test]
+fn a_statement_over_points_and_arms_is_one() {
+    let cases = |predicate: &str| {
+        let all = all("", &format!("id = 's'\nfigure = '8'\n{predicate}")).unwrap();
+        assert_eq!(all.len(), 1);
+        all[0].cases.iter().map(|case| case.quantity.clone()).collect::<Vec<_>>()
+    };
+    let two = cases("at = ['10 ms', '50 ms']\nnumber = 1\nvalue = { arm = 'tcp' }");
+    assert_eq!(two, [Quantity::Mean(tcp(0)), Quantity::Mean(tcp(2))]);
+    let arms = cases("at = ['10 ms']\nnumber = 1\nvalue = { arm = ['tcp', 'atcp'] }");
+    assert_eq!(arms, [Quantity::Mean(tcp(0)), Quantity::Mean(atcp(0))]);
+    let pairs = "order = { below = ['tcp', 'atcp'], above = ['atcp', 'tcp'], x = '10 ms' }";
+    let both = [difference(&[atcp(0)], &[tcp(0)]), difference(&[tcp(0)], &[atcp(0)])];
+    assert_eq!(cases(pairs), both);
+    let against_one = "order = { below = ['atcp', 'atcp-wire'], above = 'tcp', x = '10 ms' }";
+    assert_eq!(cases(against_one).len(), 2);
 }
 
 #[test]
@@ -227,7 +263,7 @@ fn statements_are_counted_by_category() {
         [CountedAs::Ours; 2]
     );
     assert_eq!(counted(&format!("capped = 'by the rate'\n{order}")), [CountedAs::Capped; 2]);
-    assert_eq!(counted("number = 1\nvalue = { arm = 'tcp' }"), [CountedAs::Number; 2]);
+    assert_eq!(counted("number = 1\nvalue = { arm = 'atcp' }"), [CountedAs::Number; 2]);
 }
 
 #[test]
@@ -251,26 +287,16 @@ fn incomplete_statements_are_rejected() {
         ("readings = ['text']\ntrend = { arm = 'tcp', goes = 'up' }", "no reading `text`"),
         ("added = { base = '9', arm = 'tcp' }", "no figure `9`"),
         ("capped = ' '\ntrend = { arm = 'tcp', goes = 'up' }", "needs a reason"),
+        ("trend = { arm = 'tcp', goes = 'up' }\nbecause = 'slwo'", "did you mean `slow`?"),
         (
-            "trend = { arm = 'tcp', goes = 'up' }\ndiffers = [{ because = ' ', shown_by = 'c' }]",
-            "needs a cause",
-        ),
-        (
-            "trend = { arm = 'tcp', goes = 'up' }\n\
-             differs = [{ figures = ['17'], because = 'b', shown_by = 'c' }]",
+            "trend = { arm = 'tcp', goes = 'up' }\nbecause = [{ cause = 'slow', figures = ['17'] }]",
             "no figure in this statement `17`",
         ),
+        ("at = ['10 ms']\norder = { below = 'tcp', above = 'atcp', x = '10 ms' }", "leave `x` out"),
+        ("order = { below = ['tcp', 'tcp', 'tcp'], above = ['atcp', 'tcp'] }", "3 arms cannot be"),
+        ("at = ['11 ms']\norder = { below = 'tcp', above = 'atcp' }", "is not a point of the axis"),
     ] {
         let error = planned(predicate).unwrap_err();
         assert!(error.contains(says) && error.starts_with("p.toml:"), "{error}");
     }
-}
-
-/// The arm that a reading names must be in the figure.
-#[test]
-fn an_arm_that_is_missing_is_named_with_its_reading() {
-    let reading = "[[reading]]\nname = 'x'\nlabel = 'l'\narms = { atcp = 'tahoe' }";
-    let statement = "id = 's'\nfigure = '8'\nnumber = 1\nvalue = { arm = 'atcp' }";
-    let error = all(reading, statement).unwrap_err();
-    assert!(error.contains("arm in figure 8 (reading x) `tahoe`"), "{error}");
 }

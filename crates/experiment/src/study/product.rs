@@ -1,0 +1,163 @@
+//! Arms as products of factors, `[[product]]`: one arm for each combination of the factors' levels.
+
+use serde::Deserialize;
+
+use super::cause::filled_in;
+use super::format::Arm;
+use super::number::Settings;
+
+/// Arms as the product of factors, `[[product]]`. The name of an arm is that of its levels, joined by `-`,
+/// its label that of theirs, joined by a comma; a level without a name or a label adds none.
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a product")]
+pub struct Product {
+    /// Name of the group of the arms, if there are groups; `{FACTOR}` stands for the name of the factor's
+    /// level.
+    #[serde(default)]
+    pub group: String,
+    /// The factors; the last one varies fastest.
+    pub factors: Vec<Factor>,
+    /// Overrides of all arms; those of levels come after them.
+    #[serde(default)]
+    pub set: Settings,
+    /// Arms that are not as the product has them.
+    #[serde(default)]
+    pub except: Vec<Exception>,
+}
+
+/// A factor, such as the routing protocol.
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a factor")]
+pub struct Factor {
+    /// Name for readers of the file, such as `"routing"`.
+    pub name: String,
+    /// Its levels.
+    pub levels: Vec<Level>,
+}
+
+/// A level of a factor.
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a level")]
+pub struct Level {
+    /// Its part of the arm's name; empty: none.
+    #[serde(default)]
+    pub name: String,
+    /// Its part of the arm's label; empty: none.
+    #[serde(default)]
+    pub label: String,
+    /// Overrides.
+    #[serde(default)]
+    pub set: Settings,
+    /// Name of the level of this factor with which it is compared: `against` of the arm is the same arm
+    /// with that level.
+    pub against: Option<String>,
+}
+
+/// Arms that are not as their product, or their reading, has them.
+#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of an exception")]
+pub struct Exception {
+    /// The arms, by name; `*` at the end stands for any rest.
+    pub arms: Vec<String>,
+    /// The arms are left out. Default false.
+    #[serde(default)]
+    pub omit: bool,
+    /// Overrides: of a product, besides its own; of a reading, in their place.
+    #[serde(default)]
+    pub set: Settings,
+    /// Label of the arm.
+    pub label: Option<String>,
+}
+
+impl Exception {
+    /// Returns whether it is about the arm `name`.
+    pub fn is_about(&self, name: &str) -> bool {
+        self.arms.iter().any(|pattern| match pattern.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => pattern == name,
+        })
+    }
+}
+
+impl Product {
+    /// The arms, in order.
+    pub fn arms(&self) -> Vec<Arm> {
+        let mut rows: Vec<Vec<&Level>> = vec![Vec::new()];
+        for factor in &self.factors {
+            let with = |row: &Vec<_>| {
+                let row = row.clone();
+                factor.levels.iter().map(move |level| [row.clone(), vec![level]].concat())
+            };
+            rows = rows.iter().flat_map(with).collect();
+        }
+        rows.iter().filter_map(|row| self.arm(row)).collect()
+    }
+
+    fn arm(&self, levels: &[&Level]) -> Option<Arm> {
+        let name = joined(levels.iter().map(|level| level.name.as_str()), "-");
+        let mut set = self.set.clone();
+        levels.iter().for_each(|level| set.extend(level.set.clone()));
+        let against = levels.iter().enumerate().find_map(|(at, level)| {
+            let other = level.against.as_deref()?;
+            let names = levels.iter().enumerate();
+            let names = names.map(|(n, of)| if n == at { other } else { of.name.as_str() });
+            Some(joined(names, "-"))
+        });
+        let mut label = joined(levels.iter().map(|level| level.label.as_str()), ", ");
+        for exception in self.except.iter().filter(|of| of.is_about(&name)) {
+            if exception.omit {
+                return None;
+            }
+            set.extend(exception.set.clone());
+            label = exception.label.clone().unwrap_or(label);
+        }
+        let of_factor = |name: &str| {
+            let at = self.factors.iter().position(|factor| factor.name == name)?;
+            Some(levels[at].name.clone())
+        };
+        let group = filled_in(&self.group, of_factor);
+        Some(Arm { name, label, group, set, against, ..Arm::default() })
+    }
+}
+
+fn joined<'a>(parts: impl Iterator<Item = &'a str>, by: &str) -> String {
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(by)
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn an_arm_for_each_combination_but_the_exceptions() {
+        let product: Product = toml::from_str(
+            r#"
+            group = "g-{routing}"
+            factors = [
+              { name = "routing", levels = [
+                { name = "dsr", label = "DSR" },
+                { name = "aodv", label = "AODV", set = { "network.routing.protocol" = "aodv" } },
+              ] },
+              { name = "aid", levels = [
+                { label = "TCP" },
+                { name = "atcp", label = "ATCP", set = { "flow.0.aid" = "atcp" }, against = "" },
+              ] },
+            ]
+            except = [
+              { arms = ["aodv"], omit = true },
+              { arms = ["aodv-*"], set = { "duration" = "9 s" }, label = "both" },
+            ]
+            "#,
+        )
+        .unwrap();
+        let arms = product.arms();
+        let names: Vec<_> =
+            arms.iter().map(|arm| (arm.name.as_str(), arm.label.as_str())).collect();
+        assert_eq!(names, [("dsr", "DSR, TCP"), ("dsr-atcp", "DSR, ATCP"), ("aodv-atcp", "both")]);
+        assert_eq!(arms[1].against.as_deref(), Some("dsr"));
+        let keys: Vec<_> = arms[2].set.keys().map(String::as_str).collect();
+        assert_eq!(keys, ["duration", "flow.0.aid", "network.routing.protocol"]);
+        let groups: Vec<_> = arms.iter().map(|arm| arm.group.as_str()).collect();
+        assert_eq!(groups, ["g-dsr", "g-dsr", "g-aodv"]);
+    }
+}

@@ -1,0 +1,183 @@
+//! Recorded verdicts of a paper, with which those of runs are compared: `verdicts.csv`.
+//!
+//! It has a row for each statement, by its full name, with the verdict of all runs and that of the runs of
+//! the quick part.
+
+use std::collections::BTreeMap;
+
+use driftway_sim::columns::{ColumnInfo, Values, names};
+
+use super::files::Source;
+use super::outcome::StudyOutcome;
+use super::select::{RecordedVerdicts, SelectionArgs, select};
+use super::statement::CountedAs;
+use super::statement::format::Verdict;
+use crate::error::Error;
+
+/// Name of the file.
+pub const VERDICTS_FILE: &str = "verdicts.csv";
+
+/// Its columns.
+pub static VERDICT_COLUMNS: [ColumnInfo; 3] = [
+    ColumnInfo::new("statement", Values::Text, "The statement, by its full name."),
+    ColumnInfo::new(
+        "all",
+        Values::Text,
+        "Verdict of all runs: `agrees`, `differs` or `undecided`.",
+    ),
+    ColumnInfo::new(
+        "quick",
+        Values::Text,
+        "Verdict of the runs of the quick part; empty if that does not include the statement.",
+    ),
+];
+const COLUMNS: [&str; 3] = names(&VERDICT_COLUMNS);
+
+/// The verdicts of a statement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VerdictPair {
+    /// That of all runs.
+    pub all: Option<Verdict>,
+    /// That of the runs of the quick part.
+    pub quick: Option<Verdict>,
+}
+
+impl VerdictPair {
+    /// The verdict for these runs; for a number of runs without recorded verdicts that of all runs.
+    pub const fn of(&self, recorded: RecordedVerdicts) -> Option<Verdict> {
+        match recorded {
+            RecordedVerdicts::Quick => self.quick,
+            RecordedVerdicts::All | RecordedVerdicts::None => self.all,
+        }
+    }
+}
+
+/// All recorded verdicts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoredVerdicts(pub BTreeMap<String, VerdictPair>);
+
+impl StoredVerdicts {
+    /// Reads those of a study; none if it has no such file.
+    ///
+    /// # Errors
+    ///
+    /// The file is invalid.
+    pub fn of(source: &Source) -> Result<Self, Error> {
+        if !source.has_file(VERDICTS_FILE) {
+            return Ok(Self::default());
+        }
+        Self::read(&source.display_path(VERDICTS_FILE), &source.read_file(VERDICTS_FILE)?)
+    }
+
+    /// Parses the file `place`.
+    ///
+    /// # Errors
+    ///
+    /// It is invalid.
+    pub fn read(place: &str, text: &str) -> Result<Self, Error> {
+        let wrong = |line: usize, what: &str| {
+            let help = "`driftway paper NAME --record` writes it again";
+            Error::refused_with(format!("{place}:{line}: {what}"), help.to_owned())
+        };
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let header = reader.headers().map_err(|error| wrong(1, &error.to_string()))?;
+        if header.iter().ne(COLUMNS) {
+            return Err(wrong(1, &format!("the columns are {}", COLUMNS.join(","))));
+        }
+        let mut all = BTreeMap::new();
+        for (number, row) in reader.records().enumerate() {
+            let line = number + 2;
+            let row = row.map_err(|error| wrong(line, &error.to_string()))?;
+            let verdict = |at: usize| match row.get(at).unwrap_or_default() {
+                "" => Ok(None),
+                text => match Verdict::ALL.into_iter().find(|verdict| verdict.name() == text) {
+                    None => Err(wrong(line, &format!("`{text}` is not a verdict"))),
+                    known => Ok(known),
+                },
+            };
+            let pair = VerdictPair { all: verdict(1)?, quick: verdict(2)? };
+            if all.insert(row.get(0).unwrap_or_default().to_owned(), pair).is_some() {
+                return Err(wrong(line, "duplicate row"));
+            }
+        }
+        Ok(Self(all))
+    }
+
+    /// Formats the file.
+    ///
+    /// # Errors
+    ///
+    /// Never, in memory.
+    pub fn write(&self) -> Result<String, csv::Error> {
+        let mut out = csv::Writer::from_writer(Vec::new());
+        out.write_record(COLUMNS)?;
+        let name = |verdict: Option<Verdict>| verdict.map_or("", Verdict::name);
+        for (statement, pair) in &self.0 {
+            out.write_record([statement, name(pair.all), name(pair.quick)])?;
+        }
+        let bytes = out.into_inner().map_err(|error| error.into_error())?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// These verdicts, and those of `found` in place of the same statements'; `known` are the statements that
+    /// the study has.
+    #[must_use]
+    pub fn replaced_by(mut self, found: Self, known: &[&str]) -> Self {
+        self.0.extend(found.0);
+        self.0.retain(|id, _| known.contains(&id.as_str()));
+        self
+    }
+}
+
+/// The verdicts of runs of the part `wanted`: those of all of them, and those of their part that is also in
+/// the quick part. Capped statements have no recorded verdict.
+///
+/// # Errors
+///
+/// Never: the part was selected before.
+pub fn found(outcome: &StudyOutcome<'_>, wanted: &SelectionArgs) -> Result<StoredVerdicts, Error> {
+    let StudyOutcome { plan, results, .. } = *outcome;
+    let mut all = StoredVerdicts::default();
+    let mut add = |of: &StudyOutcome<'_>, set: fn(&mut VerdictPair, Option<Verdict>)| {
+        let judged = of.statements().into_iter().filter(|of| of.counted != CountedAs::Capped);
+        for statement in judged.filter(|of| of.verdict.is_some()) {
+            set(all.0.entry(statement.id).or_default(), statement.verdict);
+        }
+    };
+    add(outcome, |pair, verdict| pair.all = verdict);
+    let mut quick = select(plan, &SelectionArgs { quick: true, ..wanted.clone() })?;
+    let in_quick =
+        |id: &String| plan.study.quick.figures.is_empty() || plan.study.quick.figures.contains(id);
+    quick.points.retain(|id, _| in_quick(id));
+    let results = results.first_runs(quick.seeds.len());
+    add(&StudyOutcome { plan, selection: &quick, results: &results }, |pair, verdict| {
+        pair.quick = verdict;
+    });
+    Ok(all)
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn written_verdicts_are_read() {
+        let pair = VerdictPair { all: Some(Verdict::Undecided), quick: None };
+        let all = StoredVerdicts([("8-order-text".to_owned(), pair)].into());
+        let text = all.write().unwrap();
+        assert_eq!(text, "statement,all,quick\n8-order-text,undecided,\n");
+        assert_eq!(StoredVerdicts::read("v.csv", &text).unwrap(), all);
+    }
+
+    #[test]
+    fn invalid_files_are_rejected_with_line() {
+        for (text, says) in [
+            ("a,b\n", "v.csv:1: the columns are"),
+            ("statement,all,quick\ns,maybe,\n", "v.csv:2: `maybe` is not a verdict"),
+            ("statement,all,quick\ns,agrees,\ns,agrees,\n", "v.csv:3: duplicate row"),
+        ] {
+            let error = StoredVerdicts::read("v.csv", text).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}
