@@ -46,8 +46,8 @@ named! {
     pub enum RespondTo {
         /// Each one about the packet of the probe or an earlier one, as in algorithm 2 (yu-2004 §4.3.5).
         EachNotice = "each-notice",
-        /// Only the one that begins a standby. Packets that later ones report as lost are retransmitted with the
-        /// first acknowledgment, and the earliest of them as the probe.
+        /// Only the first of a standby. Packets that later ones report as lost are retransmitted with the first
+        /// acknowledgment, and the earliest of them as the probe.
         FirstNotice = "first-notice",
     }
 }
@@ -68,6 +68,8 @@ impl AidOptions for EplnOptions {
 pub struct Epln {
     standby: Standby,
     respond_to: RespondTo,
+    /// A loss notification of this standby has been answered.
+    has_responded: bool,
     /// `lost_pkt`: packets to retransmit with the first acknowledgment.
     lost: Vec<SeqRange>,
     /// Packets to retransmit now, in reverse order.
@@ -81,6 +83,7 @@ impl Epln {
         Machine::new(Self {
             standby: Standby::new(standby),
             respond_to,
+            has_responded: false,
             lost: Vec::new(),
             resend_queue: Vec::new(),
         })
@@ -96,11 +99,12 @@ impl Epln {
             return self.record_lost_packet(range, lost);
         } else {
             self.standby.set_probe(range);
-            if self.respond_to == RespondTo::FirstNotice {
+            if self.has_responded && self.respond_to == RespondTo::FirstNotice {
                 return self.record_lost_packet(range, lost);
             }
         }
         if lost {
+            self.has_responded = true;
             cx.request(Act::Resend { range, ahead_of_queue: false });
         }
     }
@@ -123,6 +127,7 @@ impl Protocol for Epln {
     const NAME: &'static str = EplnOptions::NAME;
 
     fn on_transition(&mut self, cx: &mut Context<'_, State>, _: State, transition: Transition) {
+        self.has_responded = false;
         if cx.state() == State::Active && transition == Transition::Ack {
             self.standby.end(cx);
         } else if cx.state() == State::Active {
