@@ -8,6 +8,9 @@
 //!
 //! - *Relevant sequence numbers* are the outstanding ones, fewer than the window allows.
 //! - *Data covered by the first acknowledgment* is not retransmitted.
+//! - *Further notifications of a standby* ([`RespondTo`]): algorithm 2 answers each that is not about a later
+//!   packet at once. Many are about the same failure, or about the retransmission that was sent a moment ago over
+//!   the next stale route.
 //! - *Notifications without a packet* (RFN, ICMP) put TCP on standby as with ELFN, without a retransmission.
 //! - *Repeated notifications*: see [`standby`](crate::kit::standby).
 
@@ -15,7 +18,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use driftway_base::{
-    Act, ActResult, Named, PacketDisposition, Seq, SeqRange, Signal, SignalKind, options,
+    Act, ActResult, Named, PacketDisposition, Seq, SeqRange, Signal, SignalKind, named, options,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
@@ -33,6 +36,19 @@ options! {
     /// Parameters that yu-2004 compares.
     pub struct EplnOptions {
         ..standby: StandbyOptions,
+        /// Loss notifications that are answered at once by a retransmission.
+        respond_to: word(RespondTo::EachNotice),
+    }
+}
+
+named! {
+    /// Loss notifications that are answered at once by a retransmission.
+    pub enum RespondTo {
+        /// Each one about the packet of the probe or an earlier one, as in algorithm 2 (yu-2004 §4.3.5).
+        EachNotice = "each-notice",
+        /// Only the first of a standby. Packets that later ones report as lost are retransmitted with the first
+        /// acknowledgment, and the earliest of them as the probe.
+        FirstNotice = "first-notice",
     }
 }
 
@@ -51,6 +67,9 @@ impl AidOptions for EplnOptions {
 #[derive(Clone, Debug)]
 pub struct Epln {
     standby: Standby,
+    respond_to: RespondTo,
+    /// A loss notification of this standby has been answered.
+    has_responded: bool,
     /// `lost_pkt`: packets to retransmit with the first acknowledgment.
     lost: Vec<SeqRange>,
     /// Packets to retransmit now, in reverse order.
@@ -60,8 +79,14 @@ pub struct Epln {
 impl Epln {
     /// Creates the aid for a new connection.
     pub fn new(options: EplnOptions) -> Machine<Self> {
-        let standby = Standby::new(options.standby);
-        Machine::new(Self { standby, lost: Vec::new(), resend_queue: Vec::new() })
+        let EplnOptions { standby, respond_to } = options;
+        Machine::new(Self {
+            standby: Standby::new(standby),
+            respond_to,
+            has_responded: false,
+            lost: Vec::new(),
+            resend_queue: Vec::new(),
+        })
     }
 
     /// Algorithm 2 for one packet.
@@ -71,15 +96,22 @@ impl Epln {
             self.transition(cx, Transition::Notification);
         } else if range.start.after(self.standby.probe_start()) {
             // A packet is in flight, the probe or a salvaged one, and its acknowledgment is awaited.
-            if lost && self.lost.len() < MAX_LOST_PACKETS && !self.lost.contains(&range) {
-                self.lost.push(range);
-            }
-            return;
+            return self.record_lost_packet(range, lost);
         } else {
             self.standby.set_probe(range);
+            if self.has_responded && self.respond_to == RespondTo::FirstNotice {
+                return self.record_lost_packet(range, lost);
+            }
         }
         if lost {
+            self.has_responded = true;
             cx.request(Act::Resend { range, ahead_of_queue: false });
+        }
+    }
+
+    fn record_lost_packet(&mut self, range: SeqRange, lost: bool) {
+        if lost && self.lost.len() < MAX_LOST_PACKETS && !self.lost.contains(&range) {
+            self.lost.push(range);
         }
     }
 
@@ -95,6 +127,7 @@ impl Protocol for Epln {
     const NAME: &'static str = EplnOptions::NAME;
 
     fn on_transition(&mut self, cx: &mut Context<'_, State>, _: State, transition: Transition) {
+        self.has_responded = false;
         if cx.state() == State::Active && transition == Transition::Ack {
             self.standby.end(cx);
         } else if cx.state() == State::Active {

@@ -213,7 +213,7 @@ pub struct RouteStats {
     pub packets_sent: u64,
     /// Bytes of these packets at the IP layer.
     pub bytes_sent: u64,
-    /// Route discoveries started.
+    /// Route discoveries started, for packets of this node or, with `salvage_requests`, of others.
     pub discoveries: u64,
     /// Route discoveries that ended without a route.
     pub failed_discoveries: u64,

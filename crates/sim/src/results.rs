@@ -331,7 +331,7 @@ pub struct RoutingResult {
     pub packets_sent: u64,
     /// Bytes of these packets at the IP layer.
     pub bytes_sent: u64,
-    /// Route discoveries.
+    /// Route discoveries started by all nodes, forwarders included.
     pub discoveries: u64,
     /// Route discoveries that ended without a route.
     #[serde(default)]

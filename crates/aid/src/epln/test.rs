@@ -105,6 +105,59 @@ fn a_lower_packet_becomes_the_probe() {
     assert_eq!(resent(&line)[2..], [(2_100, 2)]);
 }
 
+/// The same with `respond_to = "first-notice"`: only the first loss notification of the standby is answered at
+/// once. The lower packet becomes the probe, and both are retransmitted with the first acknowledgment.
+#[test]
+fn only_the_first_notification_of_a_standby_is_answered() {
+    let options = EplnOptions { respond_to: RespondTo::FirstNotice, ..EplnOptions::default() };
+    let mut line = eight_sent(options);
+    line.advance(Duration::from_millis(100));
+    notice(&mut line, 3, LOST);
+    assert_eq!((line.aid.state(), resent(&line)), ("standby", [(100, 3)].to_vec()));
+    // The retransmission is lost, too, and an earlier packet.
+    notice(&mut line, 3, LOST);
+    notice(&mut line, 1, LOST);
+    notice(&mut line, 1, LOST);
+    line.run_until(at_ms(2_099));
+    assert_eq!(resent(&line), [(100, 3)]);
+    line.run_until(at_ms(2_200));
+    assert_eq!(resent(&line)[1..], [(2_100, 1)]);
+    line.receive_ack(nth(2));
+    assert_eq!(line.aid.state(), "active");
+    assert_eq!(resent(&line)[2..], [(2_200, 3)]);
+    // The next standby has a first notification of its own.
+    line.run_until(at_ms(2_300));
+    notice(&mut line, 4, LOST);
+    notice(&mut line, 2, LOST);
+    assert_eq!(resent(&line)[3..], [(2_300, 4)]);
+}
+
+/// A standby that a salvaged packet or a route discovery has begun: the first loss that is reported in it is
+/// answered, and further ones wait for the probe.
+#[test]
+fn the_first_loss_of_a_standby_is_answered_whatever_began_it() {
+    let options = EplnOptions { respond_to: RespondTo::FirstNotice, ..EplnOptions::default() };
+    for discovery in [false, true] {
+        let mut line = eight_sent(options);
+        line.advance(Duration::from_millis(100));
+        if discovery {
+            line.signal(Signal::new(SignalKind::RouteDiscovery));
+        } else {
+            notice(&mut line, 0, SALVAGED);
+        }
+        assert_eq!(resent(&line), []);
+        notice(&mut line, 5, LOST);
+        notice(&mut line, 0, LOST);
+        notice(&mut line, 0, LOST);
+        line.run_until(at_ms(2_099));
+        assert_eq!(resent(&line), [(100, 0)]);
+        line.run_until(at_ms(2_200));
+        assert_eq!(resent(&line)[1..], [(2_100, 0)]);
+        line.receive_ack(nth(1));
+        assert_eq!(resent(&line)[2..], [(2_200, 5)]);
+    }
+}
+
 /// Step 4: a packet with a higher number is recorded once, and retransmitted with the first acknowledgment
 /// unless that covers it.
 #[test]
@@ -228,7 +281,9 @@ fn drawn(random: &mut driftway_base::RandomStream) -> (Machine<Epln>, Duration) 
     let default_rto = random_duration(random, 1, 9_000);
     let standby =
         StandbyOptions { probe_interval, after, default_rto, ..StandbyOptions::default() };
-    (Epln::new(EplnOptions { standby }), probe_interval + default_rto)
+    let respond_to =
+        if random_flag(random) { RespondTo::FirstNotice } else { RespondTo::EachNotice };
+    (Epln::new(EplnOptions { standby, respond_to }), probe_interval + default_rto)
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod numbers;
 mod page;
 mod page_in_browser;
 mod paper;
+mod paper_scripts;
 mod replay;
 mod results;
 mod shards;
