@@ -6,6 +6,8 @@ pub mod kernel;
 mod numbers;
 mod page;
 pub mod print;
+mod statement_rows;
+mod summary_lines;
 mod tables;
 mod traces;
 

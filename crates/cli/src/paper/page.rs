@@ -2,23 +2,21 @@
 
 use askama::Template;
 
-use super::print::{
-    COUNTS_NOTE, RATIOS_NOTE, counts_table, measured_at, measured_value, paper_value, summary,
-    verdict_word,
-};
+use super::print::{COUNTS_NOTE, RATIOS_NOTE, counts_table, literal_score, summary};
+use super::statement_rows::{CauseGroup, StatementRow, causes, rows};
+use super::summary_lines::{SummaryLine, summary_lines};
 use super::{draw, tables, traces};
 use crate::failure::Failure;
 use crate::page::figure::Figure;
 use crate::page::{Frame, render};
-use crate::text::{Grid, count};
+use crate::text::Grid;
 use driftway_experiment::command::shell_quoted;
-use driftway_experiment::study::document::{FigureResult, StatementResult, StudyDocument};
+use driftway_experiment::study::citations::README;
+use driftway_experiment::study::document::{Counts, FigureResult, StudyDocument};
 use driftway_experiment::study::format::{Figure as StudyFigure, Group, Study};
 use driftway_experiment::study::outcome::StudyOutcome;
 use driftway_experiment::study::plan::{Plan, PlannedArm, PlannedFigure};
 use driftway_experiment::study::select::Selection;
-use driftway_experiment::study::statement::CountedAs;
-use driftway_experiment::study::statement::format::Verdict;
 
 /// Content of the page, in order.
 #[derive(Template)]
@@ -31,18 +29,26 @@ pub struct Page<'a> {
     source: String,
     /// True if any figure has numbers of the paper.
     has_reported: bool,
+    /// The lines with which the paper's README begins.
+    lines: Vec<SummaryLine>,
     /// Number of runs, and of statements that agree.
     summary: Vec<String>,
-    /// Number of statements that agree, per reading.
+    /// The literal reading's score by kind.
+    score: Option<Grid>,
+    /// Numbers of statements by verdict, per reading of the paper, and per variant of ours.
     counts: Grid,
+    variants: Option<Grid>,
     /// Explanation of the counts.
     counts_note: &'static str,
-    /// Statements that differ.
-    differing: Vec<Row<'a>>,
+    /// Statements that differ, by cause.
+    causes: Vec<CauseGroup<'a>>,
     /// Summary of the paired ratios of all figures.
     ratios_summary: Option<Grid>,
     ratios_note: &'static str,
+    /// The deciding figure, the other ones of the paper, and those that are not the paper's.
+    deciding: Option<Section<'a>>,
     sections: Vec<Section<'a>>,
+    own_sections: Vec<Section<'a>>,
     /// Command that reproduces the results.
     reproduce_command: String,
     /// Directory of the paper's files in commands.
@@ -60,7 +66,7 @@ struct Section<'a> {
     tables: Vec<(Grid, Option<(&'static str, Grid)>)>,
     /// Plots, each with the id of its element.
     figures: Vec<(String, Figure)>,
-    statements: Vec<Row<'a>>,
+    statements: Vec<StatementRow<'a>>,
     /// The command that runs the first point of each arm.
     commands: Vec<(&'a str, String)>,
 }
@@ -71,17 +77,6 @@ struct GroupBox {
     label: String,
     /// Initial state.
     shown: bool,
-}
-
-/// A statement with its verdict.
-struct Row<'a> {
-    statement: &'a StatementResult,
-    paper: String,
-    measured: String,
-    /// `agrees`, `differs`, `capped` or `not run`.
-    verdict: &'static str,
-    /// The recorded verdict, if it differs.
-    recorded: Option<&'static str>,
 }
 
 /// Largest number of arms that are all shown at first; otherwise only the first group is shown.
@@ -97,6 +92,17 @@ pub fn page(outcome: &StudyOutcome<'_>, document: &StudyDocument) -> Result<Stri
     let run = plan.figures.iter().enumerate();
     let run = run.filter(|(_, planned)| !selection.points(planned).is_empty());
     let sections = run.map(|(number, planned)| section(outcome, document, number, planned));
+    let (own_sections, mut sections): (Vec<_>, Vec<_>) =
+        sections.partition(|section| section.about.ours);
+    let deciding = deciding(study, &sections).map(|at| sections.remove(at));
+    let has_readme = study.is_paper() && plan.source.has_file(README);
+    let readme = if has_readme { plan.source.read_file(README)? } else { String::new() };
+    let is_ours = |of: &&Counts| {
+        let mut readings = document.readings.iter();
+        readings.any(|reading| reading.ours && Some(&reading.name) == of.reading.as_ref())
+    };
+    let (variants, counted): (Vec<&Counts>, Vec<&Counts>) =
+        document.counts.iter().partition(is_ours);
     let kind = if study.is_paper() { "a paper, reproduced" } else { "a study" };
     let page = Page {
         frame: Frame::of_paper(&study.title, kind),
@@ -104,13 +110,18 @@ pub fn page(outcome: &StudyOutcome<'_>, document: &StudyDocument) -> Result<Stri
         document,
         source: source(study),
         has_reported: document.figures.iter().any(|f| !f.paper.is_empty() || !f.lines.is_empty()),
+        lines: summary_lines(&readme),
         summary: summary(document, false).lines().map(str::to_owned).collect(),
-        counts: counts_table(document),
+        score: literal_score(document),
+        counts: counts_table(&counted),
+        variants: (!variants.is_empty()).then(|| counts_table(&variants)),
         counts_note: COUNTS_NOTE,
-        differing: document.statements.iter().map(row).filter(Row::differs).collect(),
+        causes: causes(&document.statements),
         ratios_summary: tables::ratios_summary(study, document),
         ratios_note: RATIOS_NOTE,
-        sections: sections.collect(),
+        deciding,
+        sections,
+        own_sections,
         reproduce_command: reproduce_command(plan, selection),
         files: plan.source.command_path(""),
     };
@@ -149,7 +160,7 @@ fn section<'a>(
             .enumerate()
             .map(|(at, figure)| (format!("plot-{number}-{at}"), figure))
             .collect(),
-        statements: document.about(&about.id).map(row).collect(),
+        statements: rows(document.about(&about.id)),
         commands: planned.arms.iter().map(command).collect(),
     }
 }
@@ -178,13 +189,12 @@ fn groups(study: &Study, planned: &PlannedFigure) -> Vec<GroupBox> {
     groups.into_iter().enumerate().map(group).collect()
 }
 
-fn row(statement: &StatementResult) -> Row<'_> {
-    Row {
-        statement,
-        paper: paper_value(statement),
-        measured: measured_value(statement) + &measured_at(statement),
-        verdict: verdict_word(statement),
-        recorded: statement.expected.filter(|_| statement.is_unexpected()).map(Verdict::name),
+/// Index of the deciding figure among those that were run.
+fn deciding(study: &Study, sections: &[Section<'_>]) -> Option<usize> {
+    let position = |is: &dyn Fn(&StudyFigure) -> bool| sections.iter().position(|of| is(of.about));
+    match &study.deciding {
+        Some(id) => position(&|figure| figure.id == *id),
+        None => position(&|figure| !figure.paper.is_empty()),
     }
 }
 
@@ -206,19 +216,4 @@ fn reproduce_command(plan: &Plan, selection: &Selection) -> String {
         command += &format!(" --runs {runs}");
     }
     command
-}
-
-impl Row<'_> {
-    fn differs(&self) -> bool {
-        self.statement.verdict == Some(Verdict::Differs)
-            && self.statement.counted != CountedAs::Capped
-    }
-    /// CSS class of the verdict.
-    fn class(&self) -> String {
-        self.verdict.replace(' ', "-")
-    }
-    /// Number of runs, or pairs of runs, behind the verdict.
-    fn runs(&self) -> String {
-        if self.statement.n > 0 { count(self.statement.n, "run") } else { String::new() }
-    }
 }

@@ -10,7 +10,9 @@ use super::tables::{
 };
 use crate::failure::Failure;
 use crate::text::{Grid, capitalized, count, mean, value, value_in, wrapped};
-use driftway_experiment::study::document::{Count, FigureResult, StatementResult, StudyDocument};
+use driftway_experiment::study::document::{
+    Count, Counts, FigureResult, StatementResult, StudyDocument,
+};
 use driftway_experiment::study::format::Study;
 use driftway_experiment::study::plan::{Plan, PlannedFigure, plan};
 use driftway_experiment::study::select::RecordedVerdicts;
@@ -126,7 +128,7 @@ pub fn document(plan: &Plan, document: &StudyDocument) -> String {
         for reading in &document.readings {
             text += &wrapped(&format!("{}: {}", reading.name, reading.label), 2);
         }
-        text += &counts_table(document).to_string();
+        text += &counts_table(&document.counts.iter().collect::<Vec<_>>()).to_string();
         text += &wrapped(COUNTS_NOTE, 0);
     }
     text.extend(summary(document, true).lines().map(|line| wrapped(line, 0)));
@@ -143,18 +145,33 @@ pub const COUNTS_NOTE: &str = "For each reading, how many of the paper's stateme
     not change is counted once, in the first reading.";
 
 /// Table of the numbers of statements that agree, differ and are undecided, by reading and kind.
-pub fn counts_table(document: &StudyDocument) -> Grid {
+pub fn counts_table(counts: &[&Counts]) -> Grid {
     let of = |count: &Count| match count.total() - count.not_run {
         0 => "–".to_owned(),
         _ => format!("{} / {} / {}", count.agree, count.differ, count.undecided),
     };
-    let rows = document.counts.iter().map(|counts| {
+    let rows = counts.iter().map(|counts| {
         let capped = if counts.capped == 0 { "–".to_owned() } else { counts.capped.to_string() };
         let name = counts.reading.as_deref().unwrap_or("no reading").to_owned();
         vec![name, of(&counts.numbers), of(&counts.orders), capped, of(&counts.ours)]
     });
     let header = ["reading", "numbers", "orders", "capped", "ours"].map(str::to_owned);
     Grid { header: header.to_vec(), rows: rows.collect() }
+}
+
+/// Table of the literal reading's score, a row for each kind of statement; `None` without statements.
+pub fn literal_score(document: &StudyDocument) -> Option<Grid> {
+    let counts = document.counts.first()?;
+    let kinds = [("numbers", counts.numbers), ("orders", counts.orders), ("ours", counts.ours)];
+    let row = |(name, count): (&str, Count)| {
+        let cells = [count.agree, count.differ, count.undecided].map(|count| count.to_string());
+        [vec![name.to_owned()], cells.to_vec()].concat()
+    };
+    let reading =
+        counts.reading.as_ref().map_or("statements".to_owned(), |of| format!("reading {of}"));
+    let verdicts = Verdict::ALL.map(|verdict| verdict.name().to_owned());
+    let run = kinds.into_iter().filter(|(_, count)| count.total() > count.not_run);
+    Some(Grid { header: [vec![reading], verdicts.to_vec()].concat(), rows: run.map(row).collect() })
 }
 
 /// Table of a figure: the measured arms, and below each the paper's numbers.

@@ -87,7 +87,22 @@ pub fn check_names(file: &TomlFile, study: &Study) -> Result<(), Error> {
             find_arm(file, &keys!["arm", number, "against"], study, other)?;
         }
     }
+    if let Some(figure) = &study.deciding {
+        find_name(file, &["deciding"], "figure", figure, &figure_names(study))?;
+    }
     for (number, reading) in study.readings.iter().enumerate() {
+        let taken = study
+            .arms
+            .iter()
+            .find(|arm| arm_names(study).contains(&reading.name_of(&arm.name).as_str()));
+        if let Some(arm) = taken {
+            let message = format!(
+                "the arm `{}` has the name of `{}` in this reading\nchoose another name",
+                reading.name_of(&arm.name),
+                arm.name
+            );
+            return Err(file.error(&keys!["reading", number, "name"], &message));
+        }
         for (at, figure) in reading.figures.iter().enumerate() {
             let keys = keys!["reading", number, "figures", at];
             find_name(file, &keys, "figure", figure, &figure_names(study))?;

@@ -222,6 +222,8 @@ pub struct ReadingResult {
     pub name: String,
     /// Label of the reading.
     pub label: String,
+    /// True if it is a variant of ours, and no reading of the paper.
+    pub ours: bool,
 }
 
 /// Numbers of statements of one reading.

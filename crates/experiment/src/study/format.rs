@@ -59,6 +59,9 @@ pub struct Study {
     /// Measures of figures without any.
     #[serde(default)]
     pub y: Vec<Measure>,
+    /// The figure that decides what to think of the paper, by name: it is the first of the page. Default: the
+    /// first one with values of the paper.
+    pub deciding: Option<String>,
     /// Groups of arms: `[[group]]`. Figures show the arms of the first group initially, and the
     /// others on request. Default: one group.
     #[serde(default, rename = "group")]
@@ -345,6 +348,9 @@ pub struct Figure {
     pub reference: Option<Reference>,
     /// Note for readers.
     pub note: Option<String>,
+    /// It is not the paper's: the page shows it after those that are. Default false.
+    #[serde(default)]
+    pub ours: bool,
 }
 
 impl Figure {

@@ -46,6 +46,7 @@ impl StudyOutcome<'_> {
         let readings = study.readings.iter().map(|reading| ReadingResult {
             name: reading.name.clone(),
             label: reading.label.clone(),
+            ours: reading.ours,
         });
         let readings: Vec<_> = readings.collect();
         let statements = self.statements();

@@ -87,7 +87,7 @@ mod test {
 
     #[test]
     fn a_figure_without_an_axis_has_one_point() {
-        assert_eq!(scenario("chandran-1998", "7/timers-box", &[]).unwrap().flows.len(), 1);
+        assert_eq!(scenario("chandran-1998", "7/tcp", &[]).unwrap().flows.len(), 1);
     }
 
     #[test]

@@ -30,6 +30,9 @@ pub struct Reading {
     /// Figures in which statements are judged in this reading. Default: all.
     #[serde(default)]
     pub figures: Vec<String>,
+    /// It is a variant of ours, and no reading of the paper: its score is shown apart. Default false.
+    #[serde(default)]
+    pub ours: bool,
 }
 
 impl Reading {

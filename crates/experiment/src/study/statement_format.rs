@@ -39,7 +39,7 @@ pub struct Statement {
     /// One arm changes more than another from the first x to the last.
     pub growth: Option<GrowthClaim>,
     /// The difference between this figure and another one is above zero, or greater for one arm
-    /// than for another.
+    /// than for another; or it has the value `number`.
     pub added: Option<AddedEffect>,
     /// The paper's number: in the metric's base unit, with a unit (`"425 s"`), a percentage
     /// (`"33 %"`), or a range (`[2, 3]`). 0 means none in any run.
@@ -153,7 +153,7 @@ pub struct GrowthClaim {
 }
 
 /// The difference between this figure and the figure `base` at the same x, paired by seed: `added`.
-/// For `arm` it is above zero, or greater than for the arm `than`.
+/// For `arm` it is above zero, or greater than for the arm `than`; with a number it has this value.
 #[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of what is added")]
 pub struct AddedEffect {

@@ -168,7 +168,7 @@ fn check_predicate(file: &TomlFile, statement: &Statement, number: usize) -> Res
         ("ratio", Some(_), Some(_)) | ("value", _, Some(_)) => {
             return wrong("band", "only a ratio can have a band, and not together with a number");
         }
-        ("value" | "ratio", ..) => {}
+        ("value" | "ratio", ..) | ("added", Some(_), None) => {}
         (_, None, None) if statement.bound.is_none() => {}
         _ => {
             let message = "an order has no number\nleave `number`, `bound` and `band` out";
