@@ -29,7 +29,7 @@ help:
 	@echo "make audit     licences, bans, sources and advisories of what is depended on; needs network"
 	@echo "make fuzz      coverage-guided fuzzing, FUZZ_SECONDS (600) a target; needs a C++ compiler"
 	@echo "make man       write dist/man/*.1 anew from --help"
-	@echo "make reference  write docs/scenario.md and docs/results.md anew from the code"
+	@echo "make reference  write docs/scenario.md, docs/study.md and docs/results.md anew from the code"
 	@echo "make diagrams  draw the state diagrams anew from the code"
 	@echo "make picture   make docs/figure-8.png anew from the demo; needs chromium"
 
@@ -185,6 +185,7 @@ validate: release-build
 # docs/scenario.md from the types that read the scenario file, docs/results.md from those that write results.
 reference: need
 	DRIFTWAY_BLESS=1 $(CARGO) test --quiet --locked -p driftway-scenario --test schema
+	DRIFTWAY_BLESS=1 $(CARGO) test --quiet --locked -p driftway-experiment --lib schema
 	DRIFTWAY_BLESS=1 $(CARGO) test --quiet --locked -p driftway-cli --bin driftway results_reference
 
 diagrams: need

@@ -33,7 +33,7 @@ pub enum Command {
     /// Simulate a scenario with one seed or several
     #[command(after_help = help!("run"))]
     Run(RunArgs),
-    /// Check scenarios for errors, and summarise what they would run
+    /// Check scenarios, studies and papers for errors, and summarise what they would run
     #[command(after_help = help!("check"))]
     Check(CheckArgs),
     /// Print a script by which a shell completes driftway's commands and options
@@ -332,8 +332,8 @@ pub struct GuardianArgs {
 /// `driftway check`
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Scenario files, paper:NAME/FILE, or paper:NAME#FIGURE/ARM/POINT
-    #[arg(value_name = "SCENARIO.toml", required_unless_present = "schema")]
+    /// Scenarios, studies, folders of papers, paper:NAME, paper:NAME/FILE, or paper:NAME#FIGURE/ARM/POINT
+    #[arg(value_name = "FILE.toml", required_unless_present = "schema")]
     pub scenarios: Vec<PathBuf>,
     /// Change a key in each of them, e.g. network.hops=8
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
@@ -347,9 +347,27 @@ pub struct CheckArgs {
         default_missing_value = "full"
     )]
     pub show: Option<Show>,
-    /// Print the JSON schema of scenario files, for editors
-    #[arg(long, conflicts_with_all = ["scenarios", "set", "show"])]
-    pub schema: bool,
+    /// Print the JSON schema of scenarios, studies or papers, for editors
+    #[arg(
+        long,
+        value_name = "KIND",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "scenario",
+        conflicts_with_all = ["scenarios", "set", "show"]
+    )]
+    pub schema: Option<FileKind>,
+}
+
+/// Kind of a TOML file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FileKind {
+    /// A scenario
+    Scenario,
+    /// A study
+    Study,
+    /// A paper
+    Paper,
 }
 
 /// Amount of output of `check --show`.

@@ -1,14 +1,18 @@
-//! `driftway check`: validates a scenario and summarises it.
+//! `driftway check`: validates scenarios, studies and papers, and summarises them.
 
 use std::io::Write;
+use std::path::Path;
 
-use driftway_experiment::study::source;
+use driftway_experiment::Error;
+use driftway_experiment::study::plan::{Plan, plan};
+use driftway_experiment::study::schema::{paper_schema, study_schema};
+use driftway_experiment::study::source::{self, Source};
 use driftway_scenario::{
     Adhoc, Air, Application, Fault, Flow, Mac, Network, PartitionHop, PartitionQueue,
-    PartitionSignal, Scenario, Transport,
+    PartitionSignal, Scenario, TomlFile, Transport,
 };
 
-use crate::args::{CheckArgs, ScenarioArgs, Show};
+use crate::args::{CheckArgs, FileKind, ScenarioArgs, Show};
 use crate::failure::Failure;
 use crate::text::{count, list};
 
@@ -29,12 +33,32 @@ pub fn load_scenario(args: &ScenarioArgs) -> Result<Scenario, Failure> {
 /// The errors of each invalid scenario, with their places; the other scenarios are checked all the same.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
-    if args.schema {
-        writeln!(out, "{:#}", Scenario::schema())?;
+    if let Some(kind) = args.schema {
+        let schema = match kind {
+            FileKind::Scenario => Scenario::schema(),
+            FileKind::Study => study_schema(),
+            FileKind::Paper => paper_schema(),
+        };
+        writeln!(out, "{schema:#}")?;
         return Ok(());
     }
     let mut errors = Vec::new();
     for path in &args.scenarios {
+        match study_source(path) {
+            None => {}
+            Some(_) if !args.set.is_empty() || args.show.is_some() => {
+                let what = "this is a study, to which --set and --show do not apply";
+                errors.push(Failure::Input(format!("{}: {what}", path.display())));
+                continue;
+            }
+            Some(source) => {
+                match source.and_then(plan) {
+                    Ok(plan) => writeln!(out, "ok: {}", study_summary(&plan))?,
+                    Err(error) => errors.push(error.into()),
+                }
+                continue;
+            }
+        }
         let scenario = match source::load_scenario(path, &args.set) {
             Ok(scenario) => scenario,
             Err(error) => {
@@ -53,6 +77,40 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
         }
     }
     Failure::of_several(errors)
+}
+
+/// The study at `path`; `None`: it is a scenario, or an error that the reader of scenarios reports.
+fn study_source(path: &Path) -> Option<Result<Source, Error>> {
+    let name = path.to_str()?;
+    if let Some(paper) = name.strip_prefix(source::PAPER_PREFIX) {
+        return (!paper.contains(['/', '#'])).then(|| Source::find(paper));
+    }
+    if path.is_dir() {
+        return Some(Source::find(name));
+    }
+    let table: toml::Table = TomlFile::text(path).ok()?.parse().ok()?;
+    // A scenario has a network and no title.
+    let is_study = table.contains_key("title") && !table.contains_key("network");
+    is_study.then(|| Source::from_file(path))
+}
+
+/// Summary such as `Pauses: a study with 2 figures, 4 arms and 96 runs`.
+fn study_summary(plan: &Plan) -> String {
+    let study = &plan.study;
+    let kind = if study.is_paper() { "a paper" } else { "a study" };
+    let mut arms: Vec<&str> = plan.figures.iter().flat_map(|figure| figure.arm_names()).collect();
+    arms.sort_unstable();
+    arms.dedup();
+    let mut parts =
+        vec![count(plan.figures.len() as u64, "figure"), count(arms.len() as u64, "arm")];
+    if !study.readings.is_empty() {
+        parts.push(count(study.readings.len() as u64, "reading"));
+    }
+    if !plan.statements.is_empty() {
+        parts.push(count(plan.statements.len() as u64, "statement"));
+    }
+    parts.push(count(plan.jobs.len() as u64 * study.runs, "run"));
+    format!("{}: {kind} with {}", study.title, list(&parts))
 }
 
 /// Summary such as `four lossy hops: a path with 4 hops, at most 3000 s`, and a line per flow.

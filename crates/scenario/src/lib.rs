@@ -109,6 +109,7 @@ pub use reference::{Coordinate, Reference};
 pub use registered::Registered;
 pub use registry::Registry;
 pub use scenario::Scenario;
+pub use schema::{toml_reference, toml_schema};
 pub use show::flatten;
 pub use traffic::{Traffic, TrafficNodes, TrafficStart};
 pub use wire_routes::WireRoutes;

@@ -52,15 +52,18 @@ enum PlacedCauseSchema {
 pub struct PlacedCause {
     /// Name of the cause.
     pub cause: String,
-    /// Figures of the statement. Default: all.
+    /// Figures of the statement.
     #[serde(default)]
+    #[schemars(extend("x-default" = "all"))]
     pub figures: Vec<String>,
-    /// Readings of the statement. Default: all.
+    /// Readings of the statement.
     #[serde(default)]
+    #[schemars(extend("x-default" = "all"))]
     pub readings: Vec<String>,
     /// The numbers that show it here, which follow the text of the cause.
     pub numbers: Option<String>,
-    /// The command for this place. Default: that of the cause.
+    /// The command for this place.
+    #[schemars(extend("x-default" = "that of the cause"))]
     pub shown_by: Option<String>,
 }
 

@@ -33,12 +33,15 @@ pub enum FlowSelector {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `transport`, `name` and `take`")]
 pub struct ChosenFlows {
-    /// Transport protocol: `"tcp"` or `"udp"`. Default: any.
+    /// Transport protocol: `"tcp"` or `"udp"`.
+    #[schemars(extend("x-default" = "any"))]
     pub transport: Option<Transport>,
-    /// Name: `flow.name` or `traffic.name` in the scenario. Default: any.
+    /// Name: `flow.name` or `traffic.name` in the scenario.
+    #[schemars(extend("x-default" = "any"))]
     pub name: Option<String>,
-    /// Their value: `"mean"`, `"sum"`, `"least"` or `"most"`. Default `"mean"`.
+    /// Their value: `"mean"`, `"sum"`, `"least"` or `"most"`.
     #[serde(default)]
+    #[schemars(extend("x-default" = "`\"mean\"`"))]
     pub take: Take,
 }
 

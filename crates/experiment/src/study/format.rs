@@ -36,16 +36,18 @@ pub struct Study {
     /// Publication. A study with this key is a paper.
     pub source: Option<String>,
     /// Runs per point, with consecutive seeds from `first_seed`. The recorded verdicts are those of
-    /// this number of runs. Default 10.
+    /// this number of runs.
     #[serde(default = "ten")]
     pub runs: u64,
-    /// The first seed. Default 1.
+    /// The first seed.
     #[serde(default = "one")]
     pub first_seed: u64,
-    /// Interval of the rows in `steps.csv` and `steps.parquet`. Default: none.
+    /// Interval of the rows in `steps.csv` and `steps.parquet`.
+    #[schemars(extend("x-default" = "none"))]
     pub step: Option<Time>,
-    /// The part that `--quick` runs. Default: two runs of the ends of each axis.
+    /// The part that `--quick` runs.
     #[serde(default)]
+    #[schemars(extend("x-default" = "two runs of the ends of each axis"))]
     pub quick: Quick,
     /// The part that `--kernel` runs.
     pub kernel: Option<Kernel>,
@@ -59,25 +61,27 @@ pub struct Study {
     /// Measures of figures without any.
     #[serde(default)]
     pub y: Vec<Measure>,
-    /// The figure that decides what to think of the paper, by name: it is the first of the page. Default: the
-    /// first one with values of the paper.
+    /// The figure that decides what to think of the paper, by name: it is the first of the page.
+    #[schemars(extend("x-default" = "the first one with values of the paper"))]
     pub deciding: Option<String>,
     /// Groups of arms: `[[group]]`. Figures show the arms of the first group initially, and the
-    /// others on request. Default: one group.
+    /// others on request.
     #[serde(default, rename = "group")]
+    #[schemars(extend("x-default" = "one group"))]
     pub groups: Vec<Group>,
     /// Questions that the paper leaves open: `[[open]]`.
     #[serde(default)]
     pub open: Vec<OpenQuestion>,
-    /// Arms, which are compared: `[[arm]]`. Default: those of the products, else the unchanged scenario.
+    /// Arms, which are compared: `[[arm]]`.
     #[serde(default, rename = "arm")]
+    #[schemars(extend("x-default" = "those of the products, else the unchanged scenario"))]
     pub arms: Vec<Arm>,
     /// Arms as products of factors: `[[product]]`. They precede the single arms.
     #[serde(default, rename = "product")]
     pub products: Vec<Product>,
-    /// Figures, which are run and drawn: `[[figure]]`. Default: one, with the study's `scenario`,
-    /// `x` and `y`.
+    /// Figures, which are run and drawn: `[[figure]]`.
     #[serde(default, rename = "figure")]
+    #[schemars(extend("x-default" = "one, with the study's `scenario`, `x` and `y`"))]
     pub figures: Vec<Figure>,
     /// Readings of the open questions: `[[reading]]`, the literal one first.
     #[serde(default, rename = "reading")]
@@ -184,11 +188,13 @@ impl Study {
 pub struct Quick {
     /// Runs per point.
     pub runs: u64,
-    /// Figures, by name. Default: all.
+    /// Figures, by name.
     #[serde(default)]
+    #[schemars(extend("x-default" = "all"))]
     pub figures: Vec<String>,
-    /// Points of each axis: `"all"` or `"ends"`. Default `"all"`.
+    /// Points of each axis: `"all"` or `"ends"`.
     #[serde(default)]
+    #[schemars(extend("x-default" = "`\"all\"`"))]
     pub points: QuickPoints,
 }
 
@@ -209,11 +215,12 @@ pub struct Kernel {
     /// end of the run, over the run's duration; the flow starts at the start.
     pub figures: Vec<String>,
     /// The node of the scenario at which the shim runs, whichever way the flow goes: one of the
-    /// flow's two nodes. Default: its sender.
+    /// flow's two nodes.
+    #[schemars(extend("x-default" = "its sender"))]
     pub shim_node: Option<u32>,
-    /// Aids with which the shim runs, one or several, each with its default options. Default:
-    /// `"carry"`, the shim's own.
+    /// Aids with which the shim runs, one or several, each with its default options.
     #[serde(default)]
+    #[schemars(extend("x-default" = "`\"carry\"`, the shim's own"))]
     pub aid: OneOrMany,
     /// Arms with the paper's own TCPs, which are also simulated.
     pub arms: Vec<String>,
@@ -232,12 +239,15 @@ pub struct Kernel {
 pub struct QuickKernel {
     /// Runs per point.
     pub runs: u64,
-    /// Points of each axis: `"all"` or `"ends"`. Default `"all"`.
+    /// Points of each axis: `"all"` or `"ends"`.
     #[serde(default)]
+    #[schemars(extend("x-default" = "`\"all\"`"))]
     pub points: QuickPoints,
-    /// Largest size of a transfer. Default: unlimited.
+    /// Largest size of a transfer.
+    #[schemars(extend("x-default" = "unlimited"))]
     pub transfer: Option<Size>,
-    /// Longest duration of a run of `"ftp"`. Default: unlimited.
+    /// Longest duration of a run of `"ftp"`.
+    #[schemars(extend("x-default" = "unlimited"))]
     pub duration: Option<Time>,
 }
 
@@ -315,26 +325,30 @@ pub struct Figure {
     /// The name of another figure, from which it has the scenario, arms, overrides, axis and measures that
     /// it does not state. Overrides are merged.
     pub like: Option<String>,
-    /// Scenario file, in the directory of the study. Default: the study's.
+    /// Scenario file, in the directory of the study.
     #[serde(default)]
+    #[schemars(extend("x-default" = "the study's"))]
     pub scenario: String,
     /// Arms, by name.
     #[serde(default)]
     pub arms: Vec<String>,
-    /// Arms, by group. Default: all, without `arms` and `groups`.
+    /// Arms, by group.
     #[serde(default)]
+    #[schemars(extend("x-default" = "all, without `arms` and `groups`"))]
     pub groups: Vec<String>,
     /// Overrides of the scenario for all arms. An arm's own `set` takes precedence, and the axis
     /// over both.
     #[serde(default)]
     pub set: Settings,
-    /// The first seed, so that a choice made on some runs is tested on others. Default: the
-    /// study's.
+    /// The first seed, so that a choice made on some runs is tested on others.
+    #[schemars(extend("x-default" = "the study's"))]
     pub first_seed: Option<u64>,
-    /// Axis. Default: the study's; without one, there is one point.
+    /// Axis.
+    #[schemars(extend("x-default" = "the study's; without one, there is one point"))]
     pub x: Option<Axis>,
-    /// Measures; one plot each. The first is the default of statements. Default: the study's.
+    /// Measures; one plot each. The first is the default of statements.
     #[serde(default)]
+    #[schemars(extend("x-default" = "the study's"))]
     pub y: Vec<Measure>,
     /// The paper's own values: `[[figure.paper]]`.
     #[serde(default)]
@@ -348,8 +362,9 @@ pub struct Figure {
     pub reference: Option<Reference>,
     /// Note for readers.
     pub note: Option<String>,
-    /// It is not the paper's: the page shows it after those that are. Default false.
+    /// It is not the paper's: the page shows it after those that are.
     #[serde(default)]
+    #[schemars(extend("x-default" = "false"))]
     pub ours: bool,
 }
 
@@ -401,7 +416,8 @@ pub struct Axis {
 pub struct Point {
     /// Position on the axis.
     pub at: Coordinate,
-    /// Name. Default: the value of `at`.
+    /// Name.
+    #[schemars(extend("x-default" = "the value of `at`"))]
     pub name: Option<String>,
     /// Overrides.
     #[serde(default)]
@@ -430,17 +446,18 @@ pub struct Measure {
     pub metric: String,
     /// Label, without the unit.
     pub label: String,
-    /// The flows. Default: the first flow.
+    /// The flows.
     #[serde(default)]
+    #[schemars(extend("x-default" = "the first flow"))]
     pub of: FlowSelector,
     /// Divisor in each run, `"sent_packets"` or
     /// `{ metric = "throughput_bps", of = { transport = "tcp" } }`: the measure is then a ratio, and
     /// its name elsewhere is `delivered_packets/sent_packets`. A run without this value, or in which it
     /// is 0, has no ratio.
     pub over: Option<Divisor>,
-    /// Comparison of an arm with the one that it is `against`: `"difference"` or `"ratio"`. Default
-    /// `"difference"`.
+    /// Comparison of an arm with the one that it is `against`: `"difference"` or `"ratio"`.
     #[serde(default)]
+    #[schemars(extend("x-default" = "`\"difference\"`"))]
     pub compare: Comparison,
 }
 
@@ -509,7 +526,8 @@ pub struct PaperCurve {
     pub label: String,
     /// The arm with which they are compared.
     pub arm: String,
-    /// One of the figure's metrics. Default: the first.
+    /// One of the figure's metrics.
+    #[schemars(extend("x-default" = "the first"))]
     pub metric: Option<String>,
     /// (x, reported value in the metric's base unit)
     pub points: Vec<(Coordinate, f64)>,
@@ -523,7 +541,8 @@ pub struct ReferenceLine {
     pub label: String,
     /// Value in the metric's base unit.
     pub value: f64,
-    /// One of the figure's metrics. Default: the first.
+    /// One of the figure's metrics.
+    #[schemars(extend("x-default" = "the first"))]
     pub metric: Option<String>,
 }
 
@@ -534,17 +553,22 @@ pub struct ReferenceLine {
 pub struct TraceView {
     /// Plots: `"sequence"`, `"cwnd"`, `"rto"`.
     pub draw: Vec<TracePlot>,
-    /// Index of the flow. Default 0.
+    /// Index of the flow.
     #[serde(default)]
+    #[schemars(extend("x-default" = "0"))]
     pub flow: usize,
-    /// Seed. Default: the paper's first.
+    /// Seed.
+    #[schemars(extend("x-default" = "the paper's first"))]
     pub seed: Option<u64>,
-    /// Horizontal axis: `"time"` or `"transmission"`. Default `"time"`.
+    /// Horizontal axis: `"time"` or `"transmission"`.
     #[serde(default)]
+    #[schemars(extend("x-default" = "`\"time\"`"))]
     pub against: TraceAxis,
-    /// Start of the window shown: a time, or the number of a transmission. Default: the start.
+    /// Start of the window shown: a time, or the number of a transmission.
+    #[schemars(extend("x-default" = "the start"))]
     pub from: Option<Coordinate>,
-    /// End of the window shown. Default: the end.
+    /// End of the window shown.
+    #[schemars(extend("x-default" = "the end"))]
     pub to: Option<Coordinate>,
 }
 

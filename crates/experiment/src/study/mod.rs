@@ -20,7 +20,7 @@ pub mod recorded_verdicts;
 pub mod reference;
 mod reference_check;
 pub mod results;
-mod schema;
+pub mod schema;
 pub mod select;
 pub mod shard;
 pub mod single_reading;

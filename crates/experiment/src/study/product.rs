@@ -59,8 +59,9 @@ pub struct Level {
 pub struct Exception {
     /// The arms, by name; `*` at the end stands for any rest.
     pub arms: Vec<String>,
-    /// The arms are left out. Default false.
+    /// The arms are left out.
     #[serde(default)]
+    #[schemars(extend("x-default" = "false"))]
     pub omit: bool,
     /// Overrides: of a product, besides its own; of a reading, in their place.
     #[serde(default)]

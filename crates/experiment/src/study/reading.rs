@@ -19,7 +19,8 @@ pub struct Reading {
     pub name: String,
     /// Label for readers, such as `"as the text says"`.
     pub label: String,
-    /// What it adds to the label of an arm. Default: its name.
+    /// What it adds to the label of an arm.
+    #[schemars(extend("x-default" = "its name"))]
     pub suffix: Option<String>,
     /// Overrides of the arms, which take precedence over those of an arm.
     #[serde(default)]
@@ -27,11 +28,13 @@ pub struct Reading {
     /// Arms that have other overrides in this reading, or none (`omit = true`).
     #[serde(default)]
     pub except: Vec<Exception>,
-    /// Figures in which statements are judged in this reading. Default: all.
+    /// Figures in which statements are judged in this reading.
     #[serde(default)]
+    #[schemars(extend("x-default" = "all"))]
     pub figures: Vec<String>,
-    /// It is a variant of ours, and no reading of the paper: its score is shown apart. Default false.
+    /// It is a variant of ours, and no reading of the paper: its score is shown apart.
     #[serde(default)]
+    #[schemars(extend("x-default" = "false"))]
     pub ours: bool,
 }
 

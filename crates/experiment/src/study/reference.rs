@@ -19,11 +19,13 @@ pub struct Reference {
     /// Publication of the formula, or of the values if neither `simulator` nor `formula` is given:
     /// authors, title, year, and table or figure.
     pub source: Option<String>,
-    /// Measure of published values. Default: the figure's only `y`.
+    /// Measure of published values.
+    #[schemars(extend("x-default" = "the figure's only `y`"))]
     pub measure: Option<PublishedMeasure>,
     /// Criterion of agreement.
     pub judge: AgreementCriterion,
-    /// Runs per point. Default: the study's.
+    /// Runs per point.
+    #[schemars(extend("x-default" = "the study's"))]
     pub runs: Option<u64>,
     /// The corresponding run of ns-2: `[figure.reference.ns2]`.
     pub ns2: Option<Ns2Config>,

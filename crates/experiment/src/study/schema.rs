@@ -1,12 +1,49 @@
-//! JSON schemas of notations of a study's file that serde cannot describe.
+//! The JSON schema and the reference of a study's file, with the notations that serde cannot describe.
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use driftway_scenario::{toml_reference, toml_schema};
+use serde_json::{Value, json};
+
 use super::flow_selector::FlowSelector;
-use super::format::Divisor;
+use super::format::{Divisor, Study};
 use super::number::{OneOrMany, PaperNumber, SettingValue};
+
+/// The beginning of `docs/study.md`.
+const HEAD: &str = "\
+# The study file
+
+A study is one TOML file beside the scenarios that it runs: figures, the arms that they compare, and what is
+measured. A paper is a study with the paper's values, its statements and their causes, in a folder of its own as
+`paper.toml`. This page lists all keys; it is generated from the types that read the file (`driftway check
+--schema=study` prints the same as a JSON schema for editors). `driftway check FILE` reports errors; nothing is
+run. `studies/pauses.toml` is an example of a study, `papers/liu-singh-2001/paper.toml` one of a paper.
+
+The number of runs of a figure is fixed before its verdicts are looked at, and is equal for all its arms.
+`driftway paper NAME --record` writes `results.csv`, `verdicts.csv`, and the marked tables of the README.
+";
+
+/// The JSON schema (draft 2020-12) of a study's file.
+pub fn study_schema() -> Value {
+    toml_schema::<Study>()
+}
+
+/// The JSON schema of a paper's file: a study with a source and authors.
+pub fn paper_schema() -> Value {
+    let mut schema = study_schema();
+    schema["title"] = json!("Paper");
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let more = ["authors", "source"].map(|key| json!(key));
+    schema["required"] = Value::Array([required, more.to_vec()].concat());
+    schema
+}
+
+/// The reference of a study's file in Markdown: each key with its values, default and meaning.
+pub fn study_reference() -> String {
+    toml_reference::<Study>(HEAD)
+}
 
 /// Describes a type by a schema in place.
 macro_rules! described {
@@ -78,3 +115,72 @@ described!(Divisor, "Divisor", |generator| {
         ],
     })
 });
+
+#[cfg(test)]
+mod test {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+
+    fn root() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    }
+
+    /// The files of a folder, and of the folders in it, with this name or end.
+    fn files(folder: &str, end: &str) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(root().join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let inner = path.join(end);
+            if inner.is_file() {
+                found.push(inner);
+            } else if path.is_file() && path.to_string_lossy().ends_with(end) {
+                found.push(path);
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn all_papers_and_studies_are_valid() {
+        let study = jsonschema::validator_for(&study_schema()).unwrap();
+        let paper = jsonschema::validator_for(&paper_schema()).unwrap();
+        let read =
+            |path: &Path| -> Value { toml::from_str(&fs::read_to_string(path).unwrap()).unwrap() };
+        let papers = files("papers", "paper.toml");
+        assert_eq!(papers.len(), 5);
+        for path in papers {
+            let errors: Vec<_> = paper.iter_errors(&read(&path)).map(|e| e.to_string()).collect();
+            assert!(errors.is_empty(), "{}: {errors:?}", path.display());
+        }
+        let mut studies = 0;
+        for path in files("studies", ".toml") {
+            let file = read(&path);
+            // Lists of comparisons and hypotheses have forms of their own.
+            if file.get("title").is_some() && file.get("y").or(file.get("figure")).is_some() {
+                assert!(study.is_valid(&file), "{}", path.display());
+                assert!(!paper.is_valid(&file), "{}", path.display());
+                studies += 1;
+            }
+        }
+        assert!(studies >= 5, "{studies}");
+        let mut wrong = read(&root().join("papers/yu-2004/paper.toml"));
+        wrong["reading"][1]["sets"] = json!({});
+        assert!(!paper.is_valid(&wrong));
+    }
+
+    #[test]
+    fn the_reference_matches_the_types() {
+        let path = root().join("docs/study.md");
+        let reference = study_reference();
+        if std::env::var_os("DRIFTWAY_BLESS").is_some() {
+            fs::write(&path, &reference).unwrap();
+        }
+        let written = fs::read_to_string(&path).unwrap_or_default();
+        assert!(written == reference, "docs/study.md differs from the types: run `make reference`");
+        for key in ["`suffix`", "`shown_by`", "`factors`", "`like`", "`because`"] {
+            assert!(reference.contains(&format!("| {key} |")), "{key}");
+        }
+    }
+}

@@ -18,15 +18,17 @@ pub struct Statement {
     pub id: String,
     /// Its figure or figures.
     pub figure: OneOrMany,
-    /// The readings in which it is judged. Default: all of the figure, or none with `ours`.
+    /// The readings in which it is judged.
     #[serde(default)]
+    #[schemars(extend("x-default" = "all of the figure, or none with `ours`"))]
     pub readings: Vec<String>,
     /// The points at which it must hold, instead of one `x` or of all points.
     #[serde(default)]
     pub at: Vec<Coordinate>,
     /// The statement in words.
     pub says: String,
-    /// One of the figure's metrics. Default: the first.
+    /// One of the figure's metrics.
+    #[schemars(extend("x-default" = "the first"))]
     pub metric: Option<String>,
     /// The mean at a point, `{ arm = "atcp", x = "10 ms" }`, has the value `number`.
     pub value: Option<Value>,
@@ -48,8 +50,9 @@ pub struct Statement {
     pub bound: Option<Bound>,
     /// Range of a ratio, without tolerance, which interprets statements such as "rises a little".
     pub band: Option<(f64, f64)>,
-    /// The statement is ours instead of the paper's. Default false.
+    /// The statement is ours instead of the paper's.
     #[serde(default)]
+    #[schemars(extend("x-default" = "false"))]
     pub ours: bool,
     /// Reason why no aid could violate it: the statement is shown, but not counted.
     pub capped: Option<String>,
@@ -87,7 +90,7 @@ pub struct Ratio {
     pub to_figure: Option<String>,
     /// Uses only the highest or lowest point: "up to 17 % more" is the number "117 %" at the
     /// highest. The point is chosen by its mean, so that the interval does not include this choice.
-    /// Default: each point.
+    #[schemars(extend("x-default" = "each point"))]
     pub peak: Option<Peak>,
 }
 
@@ -101,8 +104,9 @@ pub struct Order {
     pub above: OneOrMany,
     /// Point.
     pub x: Option<Coordinate>,
-    /// Equal values agree: "nowhere worse". Default false.
+    /// Equal values agree: "nowhere worse".
     #[serde(default)]
+    #[schemars(extend("x-default" = "false"))]
     pub or_equal: bool,
 }
 
@@ -115,11 +119,14 @@ pub struct Trend {
     pub arm: OneOrMany,
     /// Direction: `"up"` or `"down"`.
     pub goes: TrendDirection,
-    /// Start. Default: the first x.
+    /// Start.
+    #[schemars(extend("x-default" = "the first x"))]
     pub from: Option<Coordinate>,
-    /// End. Default: the last x.
+    /// End.
+    #[schemars(extend("x-default" = "the last x"))]
     pub to: Option<Coordinate>,
-    /// Figure of the ratio's denominator. Default: none, no ratio.
+    /// Figure of the ratio's denominator.
+    #[schemars(extend("x-default" = "none, no ratio"))]
     pub over: Option<String>,
 }
 
@@ -143,12 +150,15 @@ pub struct GrowthClaim {
     pub more: String,
     /// The arm that gains less.
     pub less: String,
-    /// The ratio of the arms rises instead of their difference. Default false.
+    /// The ratio of the arms rises instead of their difference.
     #[serde(default)]
+    #[schemars(extend("x-default" = "false"))]
     pub relative: bool,
-    /// Start. Default: the first x.
+    /// Start.
+    #[schemars(extend("x-default" = "the first x"))]
     pub from: Option<Coordinate>,
-    /// End. Default: the last x.
+    /// End.
+    #[schemars(extend("x-default" = "the last x"))]
     pub to: Option<Coordinate>,
 }
 

@@ -1,4 +1,4 @@
-//! The reference of the scenario file: a section for each table, a row for each key.
+//! The reference of a TOML file: a section for each table, a row for each key.
 
 use std::fmt::Write;
 
@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use super::lookup::{forms, resolve};
 
-const HEAD: &str = "\
+/// The beginning of `docs/scenario.md`.
+pub(super) const HEAD: &str = "\
 # The scenario file
 
 A scenario is one TOML file that defines everything about a run but its seed. This page lists all its keys;
@@ -15,9 +16,9 @@ for editors). Quantities carry their unit in the value, such as `\"20 ms\"`; bar
 ratios. `driftway check FILE --show` prints a file with all its defaults.
 ";
 
-/// Writes the reference of this schema.
-pub(super) fn reference(root: &Value) -> String {
-    let mut reference = Reference { root, out: HEAD.to_owned(), seen: Vec::new() };
+/// Writes the reference of this schema, after `head`.
+pub(super) fn reference(root: &Value, head: &str) -> String {
+    let mut reference = Reference { root, out: head.to_owned(), seen: Vec::new() };
     reference.table("", root);
     reference.out
 }

@@ -8,6 +8,7 @@ mod types;
 pub(crate) use lookup::Keys;
 pub(crate) use types::{NodeName, NodeReference, OneOrSeveral, PresetName, TcpOrPreset};
 
+use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
 use crate::Scenario;
@@ -16,27 +17,38 @@ impl Scenario {
     /// The JSON schema (draft 2020-12) of a scenario file. It does not include the rules that depend on
     /// several keys, which [`Scenario::parse`] checks as well.
     pub fn schema() -> Value {
-        let mut schema = Self::schema_of_keys();
-        describe_defaults(&mut schema);
-        schema
-    }
-
-    /// The schema, in which only `default`, or `x-default` in words, states the default of a key.
-    fn schema_of_keys() -> Value {
-        let mut schema = schemars::generate::SchemaSettings::draft2020_12()
-            .into_generator()
-            .into_root_schema_for::<Self>()
-            .to_value();
-        types::add_built_in_entries(&mut schema);
-        for_toml(&mut schema);
-        describe_keys(&mut schema);
-        schema
+        toml_schema::<Self>()
     }
 
     /// The reference of the scenario file in Markdown: each key with its values, default and meaning.
     pub fn reference() -> String {
-        markdown::reference(&Self::schema_of_keys())
+        toml_reference::<Self>(markdown::HEAD)
     }
+}
+
+/// The JSON schema (draft 2020-12) of a TOML file that is read as `T`.
+pub fn toml_schema<T: JsonSchema>() -> Value {
+    let mut schema = schema_of_keys::<T>();
+    describe_defaults(&mut schema);
+    schema
+}
+
+/// The reference in Markdown of a TOML file that is read as `T`, after `head`: each key with its values,
+/// default and meaning.
+pub fn toml_reference<T: JsonSchema>(head: &str) -> String {
+    markdown::reference(&schema_of_keys::<T>(), head)
+}
+
+/// The schema, in which only `default`, or `x-default` in words, states the default of a key.
+fn schema_of_keys<T: JsonSchema>() -> Value {
+    let mut schema = schemars::generate::SchemaSettings::draft2020_12()
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value();
+    types::add_built_in_entries(&mut schema);
+    for_toml(&mut schema);
+    describe_keys(&mut schema);
+    schema
 }
 
 /// Removes the value null, which TOML does not have, and the names of Rust types from a schema.
