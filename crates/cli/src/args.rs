@@ -332,7 +332,7 @@ pub struct GuardianArgs {
 /// `driftway check`
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Scenarios, studies, folders of papers, paper:NAME, paper:NAME/FILE, or paper:NAME#FIGURE/ARM/POINT
+    /// Scenarios, studies, folders of papers, paper:NAME[/FILE], paper:NAME#FIGURE/ARM/POINT
     #[arg(value_name = "FILE.toml", required_unless_present = "schema")]
     pub scenarios: Vec<PathBuf>,
     /// Change a key in each of them, e.g. network.hops=8

@@ -85,7 +85,7 @@ fn study_source(path: &Path) -> Option<Result<Source, Error>> {
     if let Some(paper) = name.strip_prefix(source::PAPER_PREFIX) {
         return (!paper.contains(['/', '#'])).then(|| Source::find(paper));
     }
-    if path.is_dir() {
+    if path.join(source::PAPER_FILE).is_file() {
         return Some(Source::find(name));
     }
     let table: toml::Table = TomlFile::text(path).ok()?.parse().ok()?;

@@ -22,12 +22,13 @@ use driftway_experiment::study::citations;
 use driftway_experiment::study::document::{StatementResult, StudyDocument, Timing};
 use driftway_experiment::study::outcome::StudyOutcome;
 use driftway_experiment::study::plan::{Plan, plan};
-use driftway_experiment::study::recorded_verdicts::{self, StoredVerdicts, VERDICTS_FILE};
+use driftway_experiment::study::recorded_verdicts::{StoredVerdicts, VERDICTS_FILE};
 use driftway_experiment::study::results::{self, Results, SelectedRun};
 use driftway_experiment::study::select::{RecordedVerdicts, Selection, SelectionArgs, select};
 use driftway_experiment::study::single_reading::restrict_to_reading;
 use driftway_experiment::study::source::Source;
 use driftway_experiment::study::stored_results::{self, StoredResults};
+use driftway_experiment::study::verdict_recording::verdicts_found;
 
 use crate::args::PaperArgs;
 use crate::failure::Failure;
@@ -129,7 +130,7 @@ pub fn run_study_from(
             write_files(dir.stage()?, &outcome, &document, output.figures)?;
         }
         let verdicts = match record_dir {
-            Some(_) => recorded_verdicts::found(&outcome, wanted)?,
+            Some(_) => verdicts_found(&outcome, wanted)?,
             None => StoredVerdicts::default(),
         };
         Ok((document, StoredResults::from_outcome(&outcome), verdicts))

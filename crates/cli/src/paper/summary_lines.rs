@@ -5,7 +5,7 @@
 pub struct SummaryLine {
     /// Such as `Claimed:`.
     pub head: String,
-    /// What follows.
+    /// The rest.
     pub text: String,
 }
 

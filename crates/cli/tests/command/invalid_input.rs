@@ -182,7 +182,7 @@ fn check_takes_several_files_and_reports_each_error() {
     let arguments = ["check", "bad.toml", "t.toml", "nowhere.toml"];
     let checked = bench.driftway(&arguments).assert().code(2).stdout(contains("ok: the second"));
     checked.stderr(contains("error: bad.toml:").and(contains("error: nowhere.toml")));
-    bench.driftway(&["check"]).assert().code(2).stderr(contains("SCENARIO.toml"));
+    bench.driftway(&["check"]).assert().code(2).stderr(contains("FILE.toml"));
 }
 
 #[test]

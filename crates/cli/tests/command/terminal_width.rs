@@ -72,16 +72,16 @@ fn a_cause_is_wrapped_between_words_and_a_command_is_not() {
         "it takes seconds, as every one of the many words\nof this long cause says once more";
     let command =
         "driftway run s.toml --set flow.0.tcp.window='4 kB' --set network.hops=2 --runs 3";
-    let because = format!("because = \"\"\"{cause}\"\"\"");
+    let because = format!("text = \"\"\"{cause}\"\"\"");
     let shown_by = format!("shown_by = \"{command}\"");
     let changes = [
-        ("because = \"it takes seconds\"", because.as_str()),
+        ("text = \"it takes seconds\"", because.as_str()),
         ("shown_by = \"driftway run s.toml\"", &shown_by),
     ];
     let text = shown(&paper::paper_dir(&changes), 64, &["paper", "two"]);
     let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > 64).collect();
     assert_eq!(long.iter().map(|line| line.trim()).collect::<Vec<_>>(), [command], "{text}");
-    let indented = "\n         ";
+    let indented = "\n           ";
     let cause = text.split("cause: ").nth(1).unwrap();
     let cause = cause.split(&format!("{indented}driftway")).next().unwrap();
     let lines: Vec<&str> = cause.split(indented).collect();

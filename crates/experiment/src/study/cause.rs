@@ -6,12 +6,12 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// A cause, `[cause.NAME]`. In both texts `{figure}` and `{reading}` stand for the figure and the reading of
+/// A cause, `[cause.NAME]`, and the command that shows it. In both texts `{figure}` and `{reading}` stand for the figure and the reading of
 /// the statement, `{ARM}` for the arm that represents ARM in this reading, and `{set ARM}` for its overrides
 /// as options `--set` of `driftway run`.
 #[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a cause")]
-pub struct Cause {
+pub struct Explanation {
     /// The cause in words.
     pub text: String,
     /// The command whose output shows it.

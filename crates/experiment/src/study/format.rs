@@ -14,7 +14,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-pub use super::cause::Cause;
+pub use super::arm::Arm;
+pub use super::cause::Explanation;
 pub use super::flow_selector::{ChosenFlows, FlowSelector, Take};
 pub use super::number::{OneOrMany, Settings};
 use super::product::Product;
@@ -91,7 +92,7 @@ pub struct Study {
     pub statements: Vec<Statement>,
     /// Causes of disagreements, by name: `[cause.NAME]`.
     #[serde(default, rename = "cause")]
-    pub causes: BTreeMap<String, Cause>,
+    pub causes: BTreeMap<String, Explanation>,
     /// Arms that readings derive from those above, where they differ.
     #[serde(skip)]
     pub derived_arms: Vec<Arm>,
@@ -289,29 +290,6 @@ pub struct OpenQuestion {
     pub fitted: bool,
     /// The command that shows the results of the other values.
     pub shown_by: String,
-}
-
-/// One of the compared configurations, `[[arm]]`.
-#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of an arm")]
-pub struct Arm {
-    /// Name in figures and statements, such as `"atcp"`.
-    pub name: String,
-    /// Label for readers, such as `"ATCP"`.
-    pub label: String,
-    /// Name of its group, if there are groups.
-    #[serde(default)]
-    pub group: String,
-    /// Overrides of a figure's scenario.
-    #[serde(default)]
-    pub set: Settings,
-    /// Scenario file, instead of each figure's.
-    pub scenario: Option<String>,
-    /// The arm with which it is compared: figures show the paired difference, or ratio.
-    pub against: Option<String>,
-    /// Index among the study's arms, which determines its colour.
-    #[serde(skip)]
-    pub number: usize,
 }
 
 /// A figure, `[[figure]]`: arms against an axis, at one point without an axis, or over time.

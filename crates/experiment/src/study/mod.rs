@@ -1,5 +1,7 @@
 //! Studies: file format, planning, execution and results.
 
+mod applied_keys;
+pub mod arm;
 pub mod cause;
 pub mod check;
 pub mod citations;
@@ -7,6 +9,7 @@ pub mod document;
 mod files;
 mod flow_selector;
 pub mod format;
+mod judged;
 pub mod measure;
 pub mod number;
 pub mod outcome;
@@ -29,3 +32,4 @@ pub mod statement;
 pub mod statement_format;
 pub mod stored_results;
 mod verdict;
+pub mod verdict_recording;

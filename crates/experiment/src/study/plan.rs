@@ -7,11 +7,12 @@ use driftway_scenario::{
     Adhoc, Coordinate, Error as Wrong, Mobility, Registry, Scenario, TomlFile, Unit,
 };
 
+use super::applied_keys::AppliedKeys;
 use super::check::{self, keys};
 use super::files::Source;
 use super::format::{Arm, Figure, Point, Settings, Study};
 pub use super::planned_figure::{AxisPoint, DerivedFrom, PlannedArm, PlannedFigure};
-use super::readings::AppliedKeys;
+
 use super::recorded_verdicts::StoredVerdicts;
 use super::reference_check;
 use super::statement::{self, PlannedStatement};
@@ -110,7 +111,7 @@ pub(super) struct Planner<'a> {
     texts: BTreeMap<String, String>,
     /// Arms that readings derive, each once.
     pub(super) derived: Vec<Arm>,
-    /// Which overrides of readings were applied.
+    /// The overrides of readings that were applied.
     pub(super) applied: AppliedKeys,
 }
 

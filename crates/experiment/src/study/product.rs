@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
+use super::arm::Arm;
 use super::cause::filled_in;
-use super::format::Arm;
 use super::number::Settings;
 
 /// Arms as the product of factors, `[[product]]`. The name of an arm is that of its levels, joined by `-`,

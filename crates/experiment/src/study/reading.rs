@@ -2,10 +2,9 @@
 
 use serde::Deserialize;
 
-use super::format::{Arm, Study};
+use super::arm::Arm;
 use super::number::Settings;
 use super::product::Exception;
-use super::statement_format::Statement;
 
 /// A reading of the open questions of a paper, `[[reading]]`. Each statement of the paper is judged and
 /// counted in each reading; the first reading is the literal one.
@@ -19,7 +18,7 @@ pub struct Reading {
     pub name: String,
     /// Label for readers, such as `"as the text says"`.
     pub label: String,
-    /// What it adds to the label of an arm.
+    /// Words that it adds to the label of an arm.
     #[schemars(extend("x-default" = "its name"))]
     pub suffix: Option<String>,
     /// Overrides of the arms, which take precedence over those of an arm.
@@ -70,69 +69,5 @@ impl Reading {
         };
         derived.set.extend(set);
         derived
-    }
-}
-
-impl Statement {
-    /// Returns whether it is judged in this reading of a figure.
-    pub fn is_judged_in(&self, reading: &Reading, figure: &str) -> bool {
-        let is_listed = match self.readings.is_empty() {
-            true => !self.ours,
-            false => self.readings.contains(&reading.name),
-        };
-        is_listed && reading.is_of_figure(figure)
-    }
-
-    /// The arms that it names.
-    pub fn arms(&self) -> Vec<&str> {
-        let several = [
-            self.value.as_ref().map(|of| &of.arm),
-            self.trend.as_ref().map(|of| &of.arm),
-            self.ratio.as_ref().map(|of| &of.arm),
-            self.ratio.as_ref().map(|of| &of.to),
-            self.order.as_ref().map(|of| &of.below),
-            self.order.as_ref().map(|of| &of.above),
-        ];
-        let several = several.into_iter().flatten().flat_map(|of| &of.0);
-        let of_added = self.added.iter().flat_map(|of| [Some(&of.arm), of.than.as_ref()]);
-        let of_growth = self.growth.iter().flat_map(|of| [Some(&of.more), Some(&of.less)]);
-        several.chain(of_added.chain(of_growth).flatten()).map(String::as_str).collect()
-    }
-
-    /// The figures with which it compares its own.
-    fn base_figures(&self) -> Vec<&str> {
-        let of_ratio = self.ratio.iter().filter_map(|of| of.to_figure.as_deref());
-        let of_trend = self.trend.iter().filter_map(|of| of.over.as_deref());
-        let of_added = self.added.iter().map(|of| of.base.as_str());
-        of_ratio.chain(of_trend).chain(of_added).collect()
-    }
-}
-
-impl Study {
-    /// The arms of a figure that statements name in this reading: those about the figure, and those about
-    /// another one that they compare with it.
-    pub fn arms_judged(&self, figure: &str, reading: &Reading) -> Vec<&str> {
-        let is_judged = |statement: &&Statement| {
-            let compared = statement.base_figures().contains(&figure);
-            let mut about = statement.figure.0.iter();
-            about.any(|id| (compared || id == figure) && statement.is_judged_in(reading, id))
-        };
-        let judged = self.statements.iter().filter(is_judged);
-        let mut arms: Vec<&str> = judged.flat_map(Statement::arms).collect();
-        arms.sort_unstable();
-        arms.dedup();
-        arms
-    }
-
-    /// The arm and the reading that a name such as `tcp` or `tcp-wire` stands for.
-    pub fn arm_and_reading(&self, name: &str) -> Option<(usize, Option<usize>)> {
-        let position = |name: &str| self.arms.iter().position(|arm| arm.name == name);
-        if let Some(arm) = position(name) {
-            return Some((arm, None));
-        }
-        self.readings.iter().enumerate().find_map(|(number, reading)| {
-            let arm = name.strip_suffix(&reading.name)?.strip_suffix('-')?;
-            Some((position(arm)?, Some(number)))
-        })
     }
 }

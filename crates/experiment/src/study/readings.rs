@@ -1,53 +1,11 @@
 //! Arms that readings derive from those of a figure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use driftway_scenario::Scenario;
 
-use driftway_scenario::{Error as Wrong, Scenario, TomlFile};
-
-use super::check::keys;
 use super::format::{Arm, Figure, Point, Settings, Study};
 use super::plan::{DerivedFrom, PlannedArm, Planner};
 use super::reading::Reading;
 use crate::error::Error;
-
-/// The overrides of readings that were applied to an arm, and why others were not.
-#[derive(Debug, Default)]
-pub struct AppliedKeys {
-    applied: BTreeSet<(String, String)>,
-    refused: BTreeMap<(String, String), Wrong>,
-}
-
-impl AppliedKeys {
-    /// Checks that each override of a reading can be applied to an arm.
-    ///
-    /// # Errors
-    ///
-    /// The first one that cannot, with the reason.
-    pub fn check(&self, file: &TomlFile, study: &Study) -> Result<(), Wrong> {
-        for (number, reading) in study.readings.iter().enumerate() {
-            let exceptions = reading.except.iter().enumerate().map(|(at, exception)| {
-                (keys!["reading", number, "except", at, "set"].to_vec(), &exception.set)
-            });
-            let own = (keys!["reading", number, "set"].to_vec(), &reading.set);
-            for (mut place, set) in std::iter::once(own).chain(exceptions) {
-                for key in set.keys() {
-                    let name = (reading.name.clone(), key.clone());
-                    if self.applied.contains(&name) {
-                        continue;
-                    }
-                    let because = match self.refused.get(&name) {
-                        Some(error) => error.message().to_owned(),
-                        None => "no statement is judged in this reading".to_owned(),
-                    };
-                    place.push(key.clone());
-                    let message = format!("`{key}` applies to no arm: {because}");
-                    return Err(file.error(&place, &message));
-                }
-            }
-        }
-        Ok(())
-    }
-}
 
 impl<'a> Planner<'a> {
     /// The arms of a figure, and those that readings derive from them and that differ.

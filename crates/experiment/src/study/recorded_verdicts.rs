@@ -8,10 +8,7 @@ use std::collections::BTreeMap;
 use driftway_sim::columns::{ColumnInfo, Values, names};
 
 use super::files::Source;
-use super::outcome::StudyOutcome;
-use super::select::{RecordedVerdicts, SelectionArgs, select};
-use super::statement::CountedAs;
-use super::statement::format::Verdict;
+use super::statement_format::Verdict;
 use crate::error::Error;
 
 /// Name of the file.
@@ -32,6 +29,18 @@ pub static VERDICT_COLUMNS: [ColumnInfo; 3] = [
     ),
 ];
 const COLUMNS: [&str; 3] = names(&VERDICT_COLUMNS);
+
+/// The recorded verdicts with which runs are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecordedVerdicts {
+    /// Those of all runs at all points.
+    All,
+    /// Those of the quick part.
+    Quick,
+    /// No verdicts are recorded for this number of runs.
+    None,
+}
 
 /// The verdicts of a statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,33 +136,6 @@ impl StoredVerdicts {
         self.0.retain(|id, _| known.contains(&id.as_str()));
         self
     }
-}
-
-/// The verdicts of runs of the part `wanted`: those of all of them, and those of their part that is also in
-/// the quick part. Capped statements have no recorded verdict.
-///
-/// # Errors
-///
-/// Never: the part was selected before.
-pub fn found(outcome: &StudyOutcome<'_>, wanted: &SelectionArgs) -> Result<StoredVerdicts, Error> {
-    let StudyOutcome { plan, results, .. } = *outcome;
-    let mut all = StoredVerdicts::default();
-    let mut add = |of: &StudyOutcome<'_>, set: fn(&mut VerdictPair, Option<Verdict>)| {
-        let judged = of.statements().into_iter().filter(|of| of.counted != CountedAs::Capped);
-        for statement in judged.filter(|of| of.verdict.is_some()) {
-            set(all.0.entry(statement.id).or_default(), statement.verdict);
-        }
-    };
-    add(outcome, |pair, verdict| pair.all = verdict);
-    let mut quick = select(plan, &SelectionArgs { quick: true, ..wanted.clone() })?;
-    let in_quick =
-        |id: &String| plan.study.quick.figures.is_empty() || plan.study.quick.figures.contains(id);
-    quick.points.retain(|id, _| in_quick(id));
-    let results = results.first_runs(quick.seeds.len());
-    add(&StudyOutcome { plan, selection: &quick, results: &results }, |pair, verdict| {
-        pair.quick = verdict;
-    });
-    Ok(all)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::check::figure_names;
 use super::format::{Arm, Quick, QuickPoints};
 use super::plan::{Plan, PlannedArm, PlannedFigure};
+pub use super::recorded_verdicts::RecordedVerdicts;
 use crate::error::Error;
 
 /// The part of a plan that is run.
@@ -24,18 +25,6 @@ pub struct Selection {
     pub reduced: bool,
     /// The recorded verdicts with which these runs are compared.
     pub recorded: RecordedVerdicts,
-}
-
-/// The recorded verdicts with which runs are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum RecordedVerdicts {
-    /// Those of all runs at all points.
-    All,
-    /// Those of the quick part.
-    Quick,
-    /// No verdicts are recorded for this number of runs.
-    None,
 }
 
 impl Selection {

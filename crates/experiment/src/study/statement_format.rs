@@ -56,7 +56,7 @@ pub struct Statement {
     pub ours: bool,
     /// Reason why no aid could violate it: the statement is shown, but not counted.
     pub capped: Option<String>,
-    /// Why it differs where it does: the name of a cause, or a list of them with their places.
+    /// Causes where it differs: a name, or a list of names and of tables with places.
     #[serde(default)]
     pub because: Causes,
 }
