@@ -2,7 +2,7 @@
 
 use plotly::Scatter;
 use plotly::common::{
-    DashType, ErrorData, ErrorType, ExponentFormat, HoverInfo, Line, Marker, MarkerSymbol, Mode,
+    DashType, ErrorData, ErrorType, HoverInfo, Line, Marker, MarkerSymbol, Mode, TickMode,
 };
 use plotly::layout::{Axis, AxisType, RangeMode};
 use serde::Serialize;
@@ -12,6 +12,9 @@ use crate::text::largest;
 
 /// Ratio of the largest to the smallest value from which an axis is logarithmic.
 const LOG_AXIS_RATIO: f64 = 30.0;
+
+/// Largest number of powers of ten that have ticks between them.
+const MAX_POWERS: usize = 6;
 
 /// Symbols of an arm, for simulated and for reported points, so that curves differ not only by colour.
 pub const SYMBOLS: [(MarkerSymbol, MarkerSymbol); 8] = [
@@ -115,13 +118,17 @@ pub fn half_width(interval: Option<[f64; 2]>) -> f64 {
 /// The y axis of these values: logarithmic if they span orders of magnitude, otherwise from zero.
 pub fn value_axis(label: &str, unit: &str, values: &[f64]) -> Axis {
     let plain = axis(label, unit);
-    if spans_magnitudes(values) { logarithmic(plain) } else { plain.range_mode(RangeMode::ToZero) }
+    if spans_magnitudes(values) {
+        logarithmic(plain, values)
+    } else {
+        plain.range_mode(RangeMode::ToZero)
+    }
 }
 
 /// The x axis of these values: logarithmic if they span orders of magnitude.
 pub fn number_axis(label: &str, unit: &str, values: &[f64]) -> Axis {
     let plain = axis(label, unit);
-    if spans_magnitudes(values) { logarithmic(plain) } else { plain }
+    if spans_magnitudes(values) { logarithmic(plain, values) } else { plain }
 }
 
 /// The x axis of this many categories.
@@ -134,7 +141,32 @@ fn spans_magnitudes(values: &[f64]) -> bool {
     smallest > 0.0 && largest(values.iter().copied()) / smallest >= LOG_AXIS_RATIO
 }
 
-/// Makes an axis logarithmic, with a tick at each power of ten.
-fn logarithmic(axis: Axis) -> Axis {
-    axis.type_(AxisType::Log).dtick(1.0).exponent_format(ExponentFormat::Power)
+/// Makes an axis logarithmic, with ticks at 1, 2 and 5 of each power of ten: a part of the values, which may be all that
+/// is shown, can lie between two powers.
+fn logarithmic(axis: Axis, values: &[f64]) -> Axis {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let ticks = log_ticks(least, largest(values.iter().copied()));
+    let text = ticks.iter().map(|tick| format!("{tick}")).collect();
+    axis.type_(AxisType::Log).tick_mode(TickMode::Array).tick_values(ticks).tick_text(text)
+}
+
+/// The ticks around these values: at 1, 2 and 5 of each power of ten, or at the powers alone if there are many.
+fn log_ticks(least: f64, most: f64) -> Vec<f64> {
+    let powers = (least.log10().floor() as i32)..=(most.log10().ceil() as i32);
+    let digits: &[u32] = if powers.clone().count() > MAX_POWERS { &[1] } else { &[1, 2, 5] };
+    let tick = |power: i32| digits.iter().map(move |digit| format!("{digit}e{power}"));
+    // Parsed, so that 0.2 is the number that is nearest to it.
+    powers.flat_map(tick).filter_map(|text| text.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn a_logarithmic_axis_has_ticks_between_powers() {
+        let ticks = log_ticks(0.3, 20.0);
+        assert_eq!(ticks, [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0]);
+        assert_eq!(log_ticks(1e-4, 1e3), [1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]);
+    }
 }

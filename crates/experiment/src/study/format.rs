@@ -127,6 +127,9 @@ impl Study {
                 ..Figure::default()
             });
         }
+        // The arms of the first group have the first colours.
+        let names: Vec<String> = self.groups.iter().map(|group| group.name.clone()).collect();
+        self.arms.sort_by_key(|arm| names.iter().position(|name| *name == arm.group));
         for (number, arm) in self.arms.iter_mut().enumerate() {
             arm.number = number;
         }
