@@ -251,6 +251,8 @@ fn a_closure_that_makes_a_congestion_control_gets_the_options_that_it_has_declar
         let seen = seen.lock().unwrap();
         assert!(!seen.is_empty() && seen.iter().all(|of| *of == expected), "{seen:?}");
     }
+    let set = [("flow.0.tcp.growth", "own"), ("flow.0.tcp.growth.kept", "0.8")];
+    assert!(parse(LOSSY, &set, &known).unwrap().show().contains("kept = 0.8"));
     let refused = own("{ name = \"own\", keep = 0.7 }").unwrap_err();
     assert!(refused.contains("did you mean `kept`"), "{refused}");
     let build = |settings: &[(&str, OptionValue)]| entry.build(settings, &Default::default()).err();
