@@ -11,6 +11,7 @@ mod page;
 mod page_in_browser;
 mod paper;
 mod replay;
+mod replay_controls;
 mod results;
 mod shards;
 mod split;
