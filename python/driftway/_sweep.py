@@ -65,6 +65,8 @@ def sweep(
     known, own = _split(metrics)
     if own and client is not None:
         raise ValueError(f"metrics: {own[0].name} is in Python, and runs in this process only: leave out `client`")
+    if client is not None and not hasattr(client, "submit"):
+        raise TypeError(f"client: expected a distributed.Client, as Client('tcp://10.0.0.1:8786') is, found {client!r}")
     with tempfile.TemporaryDirectory(prefix="driftway-") as scratch:
         if vary:
             file, assignments = _file_of(what, Path(scratch))

@@ -20,7 +20,7 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// Looks for a signal after which work that has not ended is taken to be in Python, where it does not see `Stop`.
 const PATIENCE: u32 = 5;
 
-/// What ends runs: a flag that they look at, and the threads in which they may call Python meanwhile.
+/// The end of runs: a flag that they look at, and the threads in which they may call Python meanwhile.
 #[derive(Default)]
 pub struct Stop {
     flag: AtomicBool,

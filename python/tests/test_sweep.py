@@ -77,6 +77,8 @@ def test_wrong_sweeps_are_refused(tmp_path: Path) -> None:
     ]:
         with pytest.raises(error, match=message):
             dw.sweep(*arguments, progress=False)
+    with pytest.raises(TypeError, match=r"client: expected a distributed\.Client"):
+        dw.sweep(scenario, {"duration": ["5 s", "6 s"]}, "tcp://127.0.0.1:8786")
     with pytest.raises(ValueError, match="runs"):
         dw.sweep(scenario, {"duration": ["5 s", "6 s"]}, runs=0)
     with pytest.raises(dw.ScenarioError, match="no such metric"):
