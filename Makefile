@@ -6,16 +6,16 @@ RELEASE := target/release/driftway
 
 # What `make test` consists of. Tests with the kernel wait more than they compute, so that all other builds take place
 # beside the tests (`unit-and-builds`).
-BUILDS := my-aid no-std release-build
+BUILDS := my-aid no-std release-build python
 PHASES := lint unit-build unit-and-builds size determinism demo verdicts fuzz-short
 
-.PHONY: help papers test test-all test-times python $(PHASES) unit $(BUILDS) fault-injection kernel papers-in-full fuzz-long fuzz audit bench bench-python bench-programs bench-radio field field-soak validate wheel reference diagrams man picture need need-python
+.PHONY: help papers test test-all test-times $(PHASES) unit $(BUILDS) fault-injection kernel papers-in-full fuzz-long fuzz audit bench bench-python bench-programs bench-radio field field-soak validate wheel reference diagrams man picture need need-python
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
 	@echo "make papers    every paper in full, to out/papers/NAME/index.html; yu-2004 takes two hours"
 	@echo "make test      all checks and tests"
-	@echo "make test-all  the same, a paper more in full, longer with random bytes, and the Python package; half an hour"
+	@echo "make test-all  the same, a paper more in full, and longer with random bytes; half an hour"
 	@echo "make test-times  what each part of make test costs from a bare clone, in seconds of processor time"
 	@echo "make validate  against ns-2.35, ns-3 and theory, to out/validation/index.html; NS2=1 runs ns beside"
 	@echo "make bench     how fast it is, beside ns-2.35 where that is installed; twenty minutes"
@@ -24,7 +24,7 @@ help:
 	@echo "make bench-programs  nginx, rsync, ssh, redis, mosquitto, postgresql over an emulated path; as root, two minutes"
 	@echo "make field     what the shim gives under Linux's TCP, and what it costs; as root, an hour"
 	@echo "make field-soak  a gigabyte under each fault below the shim, every byte checked; as root"
-	@echo "make wheel     the Python package as a wheel, to target/wheels"
+	@echo "make wheel     the Python package as a wheel, to target/wheels; TARGET=aarch64-unknown-linux-gnu for another machine"
 	@echo "make python    the wheel, and its tests in a virtual environment"
 	@echo "make audit     licences, bans, sources and advisories of what is depended on; needs network"
 	@echo "make fuzz      coverage-guided fuzzing, FUZZ_SECONDS (600) a target; needs a C++ compiler"
@@ -39,8 +39,13 @@ need:
 need-python:
 	@scripts/need python
 
+# The command; with it the module of the Python package, where that is needed or was built before: both at once have the
+# same features of what they share, and nothing is compiled twice.
+BOTH := -p driftway-cli -p driftway-python
+RELEASE_PACKAGES ?= $(if $(wildcard target/release/lib_driftway.so),$(BOTH),-p driftway-cli)
+test test-all test-times python wheel bench-python: export RELEASE_PACKAGES := $(BOTH)
 release-build: need
-	$(CARGO) build --release --locked -p driftway-cli
+	$(CARGO) build --release --locked $(RELEASE_PACKAGES)
 
 demo: release-build
 	@DRIFTWAY=$(RELEASE) scripts/demo out/demo
@@ -64,8 +69,8 @@ verdicts: release-build
 test: need $(PHASES)
 	@echo "make test: all passed"
 
-# For those who can wait: what differs from `make test` in amount, and the Python package.
-test-all: test papers-in-full fuzz-long python
+# For those who can wait: what differs from `make test` in amount.
+test-all: test papers-in-full fuzz-long
 	@echo "make test-all: all passed"
 
 papers-in-full: release-build
@@ -107,7 +112,7 @@ my-aid: need
 
 # The Python package: its wheel, and its tests where that is installed, beside the command.
 wheel: need-python
-	@scripts/python wheel
+	@scripts/python wheel $(TARGET)
 # Without Python it is skipped, and with DRIFTWAY_NEED_PYTHON=1 that is a failure.
 python: release-build
 	@scripts/python

@@ -33,6 +33,19 @@ function element(name, properties = {}, ...children) {
   return made;
 }
 
+/**
+ * Clicks on an element, of which a double click undoes what its first click has done: `before` returns what is chosen
+ * before a click, which `double` gets.
+ */
+function onClicks(on, { before, click, double }) {
+  let state = null;
+  on.addEventListener("click", (event) => {
+    if (event.detail <= 1) state = before();
+    click(event);
+  });
+  on.addEventListener("dblclick", () => double(state));
+}
+
 class EventList {
   constructor(run, page, list) {
     Object.assign(this, { run, page, list });

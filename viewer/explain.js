@@ -92,10 +92,17 @@ function sentence(run, row) {
   }
 }
 
+/** What a state of a flow's aid means, as the reference has it; that of an aid of one's own has no text. */
+function stateMeaning(run, flow, state) {
+  const [, text = ""] = run.flows[flow]?.aidStates.find(([name]) => name === state) ?? [];
+  return text;
+}
+
 /** The meaning of an event and of its reason, as the reference of the log has it. */
 function meaning(run, row) {
   const of = run.meanings.get(`${run.layer(row)} ${run.event(row)}`);
   if (!of) return "";
+  if (run.layer(row) === "aid") return `${of.meaning.replaceAll("`", "")} ${stateMeaning(run, run.flow(row), run.reason(row))}`.trim();
   const reason = of.reasons.find(([word]) => word === run.reason(row));
   const said = reason && reason[1] ? ` “${reason[0] || "no outcome"}”: ${reason[1].replace(/\.$/, "")}.` : "";
   return of.meaning.replaceAll("`", "") + said;

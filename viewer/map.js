@@ -33,19 +33,26 @@ class MapView {
     this.resize();
     canvas.addEventListener("pointermove", (event) => this.onPointer(event));
     canvas.addEventListener("pointerleave", () => this.point(null));
-    canvas.addEventListener("click", (event) => this.onClick(event));
     canvas.addEventListener("wheel", (event) => this.onWheel(event), { passive: false });
-    canvas.addEventListener("dblclick", () => {
-      this.view = { x: 0, y: 0, zoom: 1 };
-      this.page.redraw();
+    let [drag, moved] = [null, 0];
+    onClicks(canvas, {
+      before: () => this.page.node,
+      // What ends a drag chooses nothing.
+      click: (event) => moved < 4 && this.onClick(event),
+      double: (node) => {
+        if (node !== this.page.node) this.page.chooseNode(node);
+        this.view = { x: 0, y: 0, zoom: 1 };
+        this.page.redraw();
+      },
     });
-    let drag = null;
-    canvas.addEventListener("pointerdown", (event) => (drag = { x: event.offsetX, y: event.offsetY }));
+    canvas.addEventListener("pointerdown", (event) => ([drag, moved] = [{ x: event.offsetX, y: event.offsetY }, 0]));
     window.addEventListener("pointerup", () => (drag = null));
     canvas.addEventListener("pointermove", (event) => {
       if (!drag) return;
-      this.view.x += event.offsetX - drag.x;
-      this.view.y += event.offsetY - drag.y;
+      const [x, y] = [event.offsetX - drag.x, event.offsetY - drag.y];
+      moved += Math.hypot(x, y);
+      this.view.x += x;
+      this.view.y += y;
       drag = { x: event.offsetX, y: event.offsetY };
       this.page.redraw();
     });
@@ -130,6 +137,7 @@ class MapView {
     // Each node is looked up once a frame, though nodes, frames, routes and labels all ask.
     this.shown.fill(null);
     const at = (node) => (this.shown[node] ??= this.toScreen(places.at(node, time)));
+    const labels = (this.labels = new Labels(c, this.size));
     this.drawPlane(c, colours);
     this.drawRange(c, colours, time, this.pointed ?? chosenNode);
     if (trails) this.drawTrails(c, colours, time);
@@ -144,6 +152,7 @@ class MapView {
     this.drawNodes(c, colours, time, at, { sending, flow, chosenNode });
     this.drawDrops(c, colours, time, at, Math.max(DROP_SHOWN, 5e8 * speed));
     this.drawScale(c, colours);
+    labels.draw(colours);
   }
 
   drawPlane(c, colours) {
@@ -169,7 +178,9 @@ class MapView {
     c.lineTo(10 + length * factor, y);
     c.stroke();
     c.textAlign = "left";
-    c.fillText(`${length} m`, 16 + length * factor, y + 4);
+    const [left, text] = [16 + length * factor, `${length} m`];
+    c.fillText(text, left, y + 4);
+    this.labels.avoidBox({ left: 10, right: left + widthOf(c, text), top: y - 7, bottom: y + 6 });
   }
 
   drawRange(c, colours, time, node) {
@@ -189,9 +200,8 @@ class MapView {
       c.strokeStyle = colours.muted;
       c.lineWidth = 1;
       c.stroke();
-      c.fillStyle = colours.muted;
-      c.textAlign = "center";
-      c.fillText(`${name} ${range} m`, centre.x, centre.y - radius + 12);
+      const colour = colours.muted;
+      this.labels.add(`${name} ${range} m`, centre.x, centre.y - radius, { radius: 0, colour, below: true });
     }
   }
 
@@ -229,11 +239,8 @@ class MapView {
       c.lineWidth = fault ? 3 : 2;
       c.setLineDash(fault ? [6, 6] : []);
       c.stroke();
-      if (fault) {
-        c.fillStyle = colours.bad;
-        c.textAlign = "center";
-        c.fillText(fault.kind, (from.x + to.x) / 2, (from.y + to.y) / 2 + 26);
-      }
+      const middle = [(from.x + to.x) / 2, (from.y + to.y) / 2];
+      if (fault) this.labels.add(fault.kind, ...middle, { radius: 9, rank: 4, colour: colours.bad, needed: true, below: true });
     });
   }
 
@@ -303,9 +310,8 @@ class MapView {
     c.lineTo(tip.x - ux * 10 + uy * 5, tip.y - uy * 10 - ux * 5);
     c.fill();
     if (FAILED.has(frame.outcome)) {
-      c.fillStyle = colours.bad;
-      c.textAlign = "center";
-      c.fillText(`✕ ${frame.outcome}`, (from.x + to.x) / 2, (from.y + to.y) / 2 - 6);
+      const middle = [(from.x + to.x) / 2, (from.y + to.y) / 2];
+      this.labels.add(`✕ ${frame.outcome}`, ...middle, { radius: 2, rank: 2, colour: colours.bad, needed: true });
     }
   }
 
@@ -315,7 +321,6 @@ class MapView {
     c.setLineDash([]);
     const isSmall = run.nodes.length > 150;
     const radius = isSmall ? 4 : 7;
-    const labels = [];
     const down = new Set(run.faults.filter((of) => of.kind === "radio-down" && of.start <= time && time < of.end).map((of) => of.node));
     const isOutside = (x, y) => x < -60 || y < -60 || x > this.size.width + 60 || y > this.size.height + 60;
     run.nodes.forEach((name, node) => {
@@ -330,6 +335,7 @@ class MapView {
         c.fillRect(x - 2.5, y - 2.5, 5, 5);
         return;
       }
+      this.labels.avoid(x, y, radius);
       c.beginPath();
       c.arc(x, y, radius, 0, 2 * Math.PI);
       c.fillStyle = isDown ? colours.bad : isEnd ? colours.end : sending.has(node) ? colours.sending : colours.node;
@@ -342,27 +348,15 @@ class MapView {
         const height = Math.min(26, 3 + queue * 0.8);
         c.fillStyle = colours.queue;
         c.fillRect(x + radius + 3, y + radius - height, 5, height);
-        c.textAlign = "left";
-        if (!isSmall) c.fillText(String(queue), x + radius + 10, y + radius);
+        this.labels.avoid(x + radius + 5, y + radius - height / 2, 3);
+        if (!isSmall) this.labels.add(String(queue), x + radius + 6, y + radius - 7, { radius: 3, rank: -1, colour: colours.queue });
       }
-      if (!isSmall || node === chosenNode || isEnd || node === this.pointed) {
-        const label = isEnd ? `${name} ${node === ends[0] ? "(source)" : "(destination)"}` : name;
-        labels.push({ label, x, y: y - radius - 5, isEnd });
+      const needed = isEnd || node === chosenNode || node === this.pointed;
+      if (!isSmall || needed) {
+        const text = isEnd ? `${name} ${node === ends[0] ? "(source)" : "(destination)"}` : name;
+        this.labels.add(text, x, y, { radius, rank: needed ? 3 : 0, needed });
       }
     });
-    // Labels above all circles, those of the flow last.
-    labels.sort((a, b) => a.isEnd - b.isEnd);
-    c.textAlign = "center";
-    c.lineWidth = 3;
-    c.strokeStyle = colours.back;
-    c.fillStyle = colours.text;
-    for (const { label, x, y } of labels) {
-      // A label at the edge stays on the map.
-      const half = c.measureText(label).width / 2;
-      const middle = Math.min(Math.max(x, half + 2), this.size.width - half - 2);
-      c.strokeText(label, middle, y);
-      c.fillText(label, middle, y);
-    }
   }
 
   drawDrops(c, colours, time, at, shown) {
@@ -382,8 +376,8 @@ class MapView {
       c.moveTo(x + 10, y + 8);
       c.lineTo(x - 10, y + 28);
       c.stroke();
-      c.textAlign = "center";
-      c.fillText(count > 1 ? `${count} dropped: ${reason}` : `dropped: ${reason}`, x, y + 42);
+      const text = count > 1 ? `${count} dropped: ${reason}` : `dropped: ${reason}`;
+      this.labels.add(text, x, y + 18, { radius: 11, rank: 4, colour: colours.bad, needed: true, below: true });
     }
   }
 }

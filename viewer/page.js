@@ -113,6 +113,10 @@ class Page {
       this.search(1);
     };
     byId("earlier").onclick = () => this.search(-1);
+    // Enter changes the text, too.
+    byId("part").onsubmit = (event) => event.preventDefault();
+    byId("range").onchange = (event) => this.readRange(event.target.value);
+    byId("whole").onclick = () => this.plots.setRange(...this.plots.whole);
     document.addEventListener("keydown", (event) => this.onKey(event));
     new ResizeObserver(() => {
       this.maps.forEach((map) => map.resize());
@@ -206,7 +210,7 @@ class Page {
     const hasWay = header !== NONE && run.header(row).source !== NONE && run.header(row).packet !== null;
     this.packet = hasWay && !run.isBroadcast(header) ? header : null;
     byId("packet").hidden = false;
-    byId("meaning").textContent = `${label}${seconds(run.rows.time[row], 9)} s: ${sentence(run, row)}. ${meaning(run, row)}`;
+    byId("meaning").textContent = `${label}${seconds(run.rows.time[row], 9)} s: ${sentence(run, row)}. ${meaning(run, row)} ${windowReason(run, row)}`;
     byId("way").replaceChildren(...(hasWay ? packetWay(run, header, this) : waiting(run, row, this)));
     this.seek(run.rows.time[row]);
   }
@@ -237,6 +241,25 @@ class Page {
     this.plots.build();
     this.writeAddress();
     this.redraw();
+  }
+
+  /** Shows a part of the time line that is typed: two times in seconds, in any notation. */
+  readRange(text) {
+    const [from, to, ...more] = (text.replaceAll(",", ".").match(/\d+(\.\d*)?|\.\d+/g) ?? []).map(Number);
+    const [start, end] = this.plots.whole;
+    let message = "";
+    if (to === undefined || more.length > 0) message = `“${text}” is no part of the run: two times in seconds, such as ${+start.toFixed(1)}–${+((start + end) / 2).toFixed(1)}.`;
+    else if (from >= to) message = `${from} s is not before ${to} s.`;
+    else if (from >= end || to <= start) message = `The run is shown from ${+start.toFixed(6)} s to ${+end.toFixed(6)} s.`;
+    else this.plots.setRange(Math.max(from, start), Math.min(to, end));
+    byId("rangeMessage").textContent = message;
+  }
+
+  /** Writes the part that the plots show, unless another one is being typed. */
+  showRange([from, to]) {
+    if (document.activeElement === byId("range")) return;
+    const digits = Math.min(9, Math.max(0, Math.ceil(3 - Math.log10(to - from))));
+    byId("range").value = `${+from.toFixed(digits)}–${+to.toFixed(digits)}`;
   }
 
   /** The row from which a step goes on: the chosen one if the time is still its time. */
@@ -270,10 +293,9 @@ class Page {
 
   search(direction) {
     const text = byId("query").value || byId("query").placeholder;
-    const search = parseSearch(this.runs[0], text);
-    if (search.error) return this.say(search.error);
-    const count = this.runs.reduce((sum, run) => sum + countRows(run, search.admits), 0);
-    this.find(search.isBackward ? -direction : direction, search.admits, `“${text}”`);
+    const { error, isBackward, admits, count } = searchIn(this.runs, text);
+    if (error) return this.say(error);
+    this.find(isBackward ? -direction : direction, admits, `“${text}”`);
     this.say(`${byId("message").textContent} (${count} in all)`);
   }
 
@@ -356,7 +378,8 @@ class Page {
         route ? route.nodes.map((node) => run.nodeName(node)).join("–") || "none" : "–",
       ];
     });
-    const heads = ["", "cwnd (B)", "ssthresh (B)", "RTT (s)", "RTO (s)", "not acknowledged (B)", "delivered (B)", "timeouts", "retransmissions", "aid", "route"];
+    // With a first word, since in a narrow window the columns are rows, which an empty one would shift.
+    const heads = ["flow", "cwnd (B)", "ssthresh (B)", "RTT (s)", "RTO (s)", "not acknowledged (B)", "delivered (B)", "timeouts", "retransmissions", "aid", "route"];
     const key = JSON.stringify(rows);
     if (key === this.stateKey) return;
     this.stateKey = key;

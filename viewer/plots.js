@@ -73,6 +73,7 @@ class Plots {
     const width = Math.min(end - start, Math.max(to - from, 1e-5));
     const left = Math.min(Math.max(from, start), end - width);
     this.range = [left, left + width];
+    this.page.showRange(this.range);
     this.update();
   }
 
@@ -88,6 +89,7 @@ class Plots {
     this.charts.forEach((chart) => chart.destroy());
     this.element.replaceChildren();
     this.range ??= this.whole;
+    this.page.showRange(this.range);
     this.built = 0;
     this.charts = this.definitions().map((definition) => this.chart(definition));
     this.resize();
@@ -177,8 +179,14 @@ class Plots {
     chart.replaySeries = series;
     chart.instant = element("div", { className: "instant" });
     chart.over.append(chart.instant);
-    chart.over.addEventListener("click", (event) => this.page.seek(chart.posToVal(event.offsetX, "x") * 1e9));
-    chart.over.addEventListener("dblclick", () => this.setRange(...this.whole));
+    onClicks(chart.over, {
+      before: () => this.page.time,
+      click: (event) => this.page.seek(chart.posToVal(event.offsetX, "x") * 1e9),
+      double: (time) => {
+        this.setRange(...this.whole);
+        this.page.seek(time);
+      },
+    });
     chart.over.addEventListener("wheel", (event) => {
       event.preventDefault();
       const [from, to] = this.range;

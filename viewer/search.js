@@ -1,4 +1,5 @@
-// Search in plain words: "next timeout of flow 2", "drops at node 7", "previous RREQ from 3".
+// Search in plain words: "next timeout of flow 2", "drops at node 7", "previous RREQ from 3", or in those of the list of
+// events.
 
 /** Words with the events that they mean. */
 const EVENT_WORDS = [
@@ -25,12 +26,72 @@ const EVENT_WORDS = [
   [/\bdata\b/, (run, row) => run.kind(row) === "tcp-data"],
 ];
 
-/** The search that a text means, or the reason why it means none. */
+/**
+ * The search that a text means, with the number of rows in all runs, or the reason why it means none. What is not in
+ * the words of a search is looked for in the sentences of the list of events.
+ */
+function searchIn(runs, text) {
+  const counted = (search) => ({ ...search, count: runs.reduce((sum, run) => sum + countRows(run, search.admits), 0) });
+  const parsed = parseSearch(runs[0], text);
+  const found = parsed.error ? parsed : counted(parsed);
+  if (found.count > 0) return found;
+  const said = counted(sentenceSearch(text));
+  return said.count > 0 ? said : found;
+}
+
+/** The rows whose sentence has all words of a text. */
+function sentenceSearch(text) {
+  const wordsOf = (of) => of.toLowerCase().match(/[\p{L}\p{N}]+([:.-][\p{L}\p{N}]+)*/gu) ?? [];
+  // What is copied from the list begins with its time.
+  const wanted = wordsOf(text.replace(/^\s*\d+\.\d+( s:)?\s/, ""));
+  const isBackward = BACKWARD.test(wanted[0]);
+  if (isBackward || wanted[0] === "next") wanted.shift();
+  const admits = (run, row) => {
+    if (wanted.length === 0 || run.layer(row) === "mobility") return false;
+    const said = sentence(run, row).toLowerCase();
+    // The first test is the quick one.
+    if (!wanted.every((word) => said.includes(word))) return false;
+    const words = new Set(wordsOf(said));
+    return wanted.every((word) => words.has(word));
+  };
+  return { isBackward, admits };
+}
+
+/** Words of searches, as an example. */
+const TRY = "timeout, drop, link failure, route lost, RREQ, collision, recovery, fault, delivered, flow 0, node 3, packet 0:117";
+
+/** The word among `known` from which a mistyped one differs least, by at most two letters; `null`: none. */
+function nearest(word, known) {
+  let [best, least] = [null, Math.min(3, word.length - 1)];
+  for (const other of known) {
+    const distance = editDistance(word, other.toLowerCase());
+    if (distance < least) [best, least] = [other, distance];
+  }
+  return best;
+}
+
+/** The number of letters to insert, remove or replace between two words. */
+function editDistance(one, other) {
+  let last = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (let at = 1; at <= one.length; at++) {
+    const row = [at];
+    for (let index = 1; index <= other.length; index++) {
+      const replaced = last[index - 1] + (one[at - 1] === other[index - 1] ? 0 : 1);
+      row.push(Math.min(replaced, last[index] + 1, row[index - 1] + 1));
+    }
+    last = row;
+  }
+  return last.at(-1);
+}
+
+const BACKWARD = /\b(previous|prev|last|before)\b/;
+
+/** The search that the words of a text mean, or the reason why they mean none. */
 function parseSearch(run, text) {
   let words = text.toLowerCase().replace(/[?!,.]+(\s|$)/g, " ").trim();
   const conditions = [];
   const parts = [];
-  const isBackward = /\b(previous|prev|last|before)\b/.test(words);
+  const isBackward = BACKWARD.test(words);
   let match = /\bflow (\d+)\b/.exec(words);
   if (match) {
     const flow = Number(match[1]);
@@ -71,7 +132,8 @@ function parseSearch(run, text) {
   for (const word of rest) {
     // Any reason or kind of the log.
     if (!run.words.some((of) => of.includes(word))) {
-      return { error: `“${word}” is no event, kind or reason here. Try: timeout, drop, link failure, route lost, RREQ, collision, flow 0, node 3, packet 0:117.` };
+      const near = nearest(word, [...TRY.match(/\w{4,}/g), ...run.words]);
+      return { error: `“${word}” is no event, kind or reason here.${near ? ` Did you mean “${near}”?` : ""} Try: ${TRY}.` };
     }
     conditions.push((of, row) => of.reason(row).includes(word) || of.kind(row).includes(word));
   }
@@ -87,7 +149,7 @@ function findRow(run, row, step, admits) {
   return null;
 }
 
-/** Numbers of rows that a condition admits, up to `most`. */
+/** The number of rows that a condition admits. */
 function countRows(run, admits) {
   let count = 0;
   for (let row = 0; row < run.rows.count; row++) if (admits(run, row)) count++;

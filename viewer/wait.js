@@ -36,6 +36,37 @@ function lastSent(run, before, flow, offset) {
   return null;
 }
 
+/**
+ * Why the congestion window in a row of TCP is smaller than in the one before, and what an aid means that is not in its
+ * first state; empty for other rows.
+ */
+function windowReason(run, row) {
+  const own = run.own(row);
+  if (run.layer(row) !== "tcp" || !own || own.cwnd === NONE) return "";
+  const { flow } = own;
+  const at = (of) => `at ${seconds(run.rows.time[of])} s`;
+  const says = [];
+  const reasons = [];
+  let before = row - 1;
+  for (; before >= 0; before--) {
+    if (!["tcp", "aid"].includes(run.layer(before)) || run.flow(before) !== flow) continue;
+    const event = run.event(before);
+    if (event === "timeout") reasons.unshift(`a retransmission timeout ${at(before)}`);
+    else if (event === "fast-retransmit") reasons.unshift(`the begin of loss recovery ${at(before)}`);
+    else if (event === "state") reasons.unshift(`the aid entered “${run.reason(before)}” ${at(before)}`);
+    else if (["sent", "retransmitted"].includes(event) && run.own(before).cwnd !== NONE) break;
+  }
+  const last = before < 0 ? null : run.own(before).cwnd;
+  if (last !== null && own.cwnd < last) {
+    says.push(`cwnd fell from ${last} to ${own.cwnd} bytes since ${seconds(run.rows.time[before])} s. In between: ${reasons.join(", ") || "no timeout, no loss recovery and no state of an aid"}.`);
+  }
+  const state = run.tcp[flow]?.aid.at(run.rows.time[row]) ?? null;
+  const isFirst = state === null || state === run.flows[flow]?.aidStates[0]?.[0];
+  const text = isFirst ? "" : stateMeaning(run, flow, state);
+  if (text) says.push(`The aid is in “${state}”: ${text}`);
+  return says.join(" ");
+}
+
 /** The parts of the time between two instants in which something held (s). */
 function shareOf(periods, from, to) {
   return periods.reduce((sum, { start, end }) => sum + Math.max(0, Math.min(end, to) - Math.max(start, from)), 0) / 1e9;

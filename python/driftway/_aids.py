@@ -18,7 +18,7 @@ EVENTS = ("on_down", "on_up", "on_signal", "on_timeout", "on_done", "on_closed")
 GROWTH_EVENTS = ("on_ack", "on_loss", "on_timeout", "on_undo")
 
 _declared: dict[str, tuple[str, type, list[Option]]] = {}
-_growths: dict[str, tuple[str, type]] = {}
+_growths: dict[str, tuple[str, type, list[Option]]] = {}
 
 Class = TypeVar("Class", bound=type)
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -74,17 +74,20 @@ def growth(name: str) -> Callable[[Class], Class]:
     - ``on_undo()``: the last reduction is undone.
 
     The base class ``Growth`` has the window, and ``slow_start``. Each connection has an object of its own. Such a control
-    combines with the loss recoveries newreno, sack and rack-tlp.
+    combines with the loss recoveries newreno, sack and rack-tlp. The parameters of ``__init__`` are its options, as those of
+    an ``aid``: ``growth = { name = "gentle", kept = 0.9 }``.
 
     >>> @growth("gentle")
     ... class Gentle:
-    ...     "Keeps three quarters of the window after a loss."
+    ...     "Keeps a part of the window after a loss."
+    ...     def __init__(self, kept=0.75):
+    ...         self.kept = kept
     ...     def on_loss(self, flight_size_bytes, mss_bytes):
-    ...         return flight_size_bytes * 3 // 4
+    ...         return int(flight_size_bytes * self.kept)
     """
 
     def add(summary: str, cls: type) -> None:
-        _growths[name] = (summary, cls)
+        _growths[name] = (summary, cls, options_of(cls))
 
     return _declare("growth", name, Growth, GROWTH_EVENTS, add)
 
@@ -114,9 +117,8 @@ def _declare(
 
 def registry() -> _driftway.Registry:
     """Return what is declared."""
-    return _driftway.Registry(
-        [(name, *of) for name, of in _declared.items()], [(name, *of) for name, of in _growths.items()]
-    )
+    entries = ([(name, *of) for name, of in declared.items()] for declared in (_declared, _growths))
+    return _driftway.Registry(*entries)
 
 
 @dataclasses.dataclass(frozen=True)

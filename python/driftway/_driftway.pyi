@@ -298,7 +298,7 @@ class Registry:
     def __init__(
         self,
         aids: list[tuple[str, str, type, list[tuple[str, str, Any, list[str]]]]],
-        growths: list[tuple[str, str, type]],
+        growths: list[tuple[str, str, type, list[tuple[str, str, Any, list[str]]]]],
     ) -> None: ...
 
 @final

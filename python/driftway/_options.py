@@ -1,4 +1,4 @@
-"""Options of an aid: the keyword arguments of its class."""
+"""Options of an aid or a congestion control: the keyword arguments of its class."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from driftway._driftway import Table
 from driftway._progress import Progress
 from driftway._results import StudyResults, _estimates
 from driftway._scenario import _jobs
+from driftway._values import to_whole
 
 
 class Paper(StudyResults):
@@ -82,6 +83,7 @@ def paper(
         jobs: runs in parallel; by default one per processor.
         progress: show the progress on a terminal.
     """
+    runs = None if runs is None else to_whole("runs", runs, 1)
     study = _driftway.Study.paper(name, list(figures or []), runs, quick, registry())
     with Progress(study.run_count, progress) as show:
         return Paper(name, study.run(_jobs(jobs), False, None, [], show))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from driftway import _driftway
+from driftway._values import to_seconds, to_whole
 
 if TYPE_CHECKING:
     from driftway._results import Results
@@ -62,8 +63,10 @@ def make_replay(
     labels: tuple[str, str] | None,
 ) -> Replay:
     """Make the page of ``Results.replay``."""
-    if seed is None:
-        seed = results.runs.column("seed")[0]
+    if other is not None and not isinstance(other, type(results)):
+        raise TypeError(f"other: expected results of runs, found {type(other).__name__}")
+    seed = results.runs.column("seed")[0] if seed is None else to_whole("seed", seed)
+    from_s, to_s = to_seconds("from_s", from_s), None if to_s is None else to_seconds("to_s", to_s)
     shown = [results] if other is None else [results, other]
     if labels is None:
         labels = ("", "") if other is None else _labels(results, other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterable
 from functools import cached_property
@@ -142,8 +143,38 @@ def _estimates(rows: list[tuple[dict[str, Any], dict[str, Any] | None]]) -> Tabl
     return Table.from_columns(columns)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Kept:
+    """What pickle keeps of the module's results of a study."""
+
+    tables: dict[str, Table]
+    measured: list[tuple[str, list[tuple[str, int, float | None]]]]
+    document: str
+
+    @classmethod
+    def of(cls, native: _driftway.StudyResults | _Kept) -> _Kept:
+        if isinstance(native, cls):
+            return native
+        tables = {name: native.table(name) for name in ("runs", "flows", "steps")}
+        return cls({name: of for name, of in tables.items() if of is not None}, native.metrics(), native.to_json())
+
+    def table(self, name: str) -> Table | None:
+        return self.tables.get(name)
+
+    def metrics(self) -> list[tuple[str, list[tuple[str, int, float | None]]]]:
+        return self.measured
+
+    def to_json(self) -> str:
+        return self.document
+
+
 class StudyResults:
-    """The results of a study or a sweep, as tables that polars, pandas and DuckDB read without copying."""
+    """The results of a study or a sweep, as tables that polars, pandas and DuckDB read without copying.
+
+    They can be pickled.
+    """
+
+    _native: _driftway.StudyResults | _Kept
 
     def __init__(self, native: _driftway.StudyResults, meanings: dict[str, str] | None = None) -> None:
         self._native = native
@@ -207,6 +238,14 @@ class StudyResults:
         document: dict[str, Any] = json.loads(self._native.to_json())
         del document["timing"]
         return document
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self.runs)} runs>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Tables that were asked for are made again.
+        own = {name: of for name, of in vars(self).items() if not isinstance(of, Table)}
+        return {**own, "_native": _Kept.of(self._native)}
 
     def _table(self, name: str) -> Table:
         table = self._native.table(name)

@@ -10,9 +10,10 @@ from typing import Any
 
 from driftway import _driftway
 from driftway._aids import Metric, registry
+from driftway._errors import ScenarioError
 from driftway._progress import Progress
 from driftway._results import Results
-from driftway._values import Value, to_assignments, to_time
+from driftway._values import Value, to_assignments, to_time, to_whole
 
 
 class Scenario:
@@ -55,6 +56,8 @@ class Scenario:
         Raises:
             KeyError: there is no such key in this scenario.
         """
+        if not isinstance(key, str):
+            raise TypeError(f"key: expected a text such as 'network.link.rate', found {key!r}")
         value: Any = tomllib.loads(self.to_toml())
         path: list[str] = []
         for part in key.split("."):
@@ -66,7 +69,7 @@ class Scenario:
                 raise KeyError(f"{key}: {where} has no {part!r}; {hint}there are {', '.join(known) or 'no keys'}")
             value = value[int(part)] if isinstance(value, list) else value[part]
             path.append(part)
-        if path[-1] in ("aid", "receiver_aid") and isinstance(value, dict) and list(value) == ["name"]:
+        if path[-1] in ("aid", "receiver_aid", "growth") and isinstance(value, dict) and list(value) == ["name"]:
             return value["name"]
         return value
 
@@ -118,6 +121,8 @@ class Scenario:
             RunError: an aid or a metric raised an exception, which is the cause.
         """
         seeds = _seeds(seeds)
+        if isinstance(metrics, str):
+            raise TypeError(f"metrics: expected a list, such as [{metrics!r}]")
         found = [Metric.find(of) for of in metrics]
         with Progress(len(seeds), progress) as show:
             native = self._native.run(
@@ -144,13 +149,13 @@ def _keys(value: Any) -> list[str]:
 def _seeds(seeds: Iterable[int]) -> list[int]:
     if isinstance(seeds, int):
         raise TypeError(f"seeds: expected several, such as [{seeds}] or range({seeds})")
-    return list(seeds)
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        raise TypeError(f"seeds: expected whole numbers, such as range(10), found {seeds!r}")
+    return [to_whole("seeds", seed) for seed in seeds]
 
 
 def _jobs(jobs: int | None) -> int | None:
-    if jobs is not None and (isinstance(jobs, bool) or jobs < 1):
-        raise ValueError(f"jobs: expected a whole number, at least 1, found {jobs!r}")
-    return jobs
+    return None if jobs is None else to_whole("jobs", jobs, 1, 2**31)
 
 
 def _parse(file: str, text: str, assignments: list[tuple[str, str]]) -> _driftway.Scenario:
@@ -180,4 +185,8 @@ def loads(text: str, set: Mapping[str, Value] | None = None, *, file: str = "sce
     Raises:
         ScenarioError: the text or a key is not valid, with line and column.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"text: expected the text of a scenario, found {type(text).__name__}")
+    if text.endswith(".toml") and "\n" not in text:
+        raise ScenarioError(f"{text}: this is the name of a file, which dw.load reads")
     return Scenario(_parse(file, text, to_assignments(set)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from driftway._aids import Metric, registry
 from driftway._progress import Progress
 from driftway._results import StudyResults
 from driftway._scenario import Scenario, _jobs
-from driftway._values import Value, to_assignments, to_text, to_time
+from driftway._values import Value, to_assignments, to_text, to_time, to_whole
 
 
 def sweep(
@@ -58,11 +59,14 @@ def sweep(
         ScenarioError: the study, a scenario or a key is not valid.
         RunError: a run failed, or a worker has another version of driftway.
     """
-    if runs is not None and (isinstance(runs, bool) or runs < 1):
-        raise ValueError(f"runs: expected a whole number, at least 1, found {runs!r}")
+    runs = None if runs is None else to_whole("runs", runs, 1)
+    if vary is not None and not isinstance(vary, Mapping):
+        raise TypeError(f"vary: expected a dict of keys and lists of values, found {type(vary).__name__}")
     known, own = _split(metrics)
     if own and client is not None:
         raise ValueError(f"metrics: {own[0].name} is in Python, and runs in this process only: leave out `client`")
+    if client is not None and not hasattr(client, "submit"):
+        raise TypeError(f"client: expected a distributed.Client, as Client('tcp://10.0.0.1:8786') is, found {client!r}")
     with tempfile.TemporaryDirectory(prefix="driftway-") as scratch:
         if vary:
             file, assignments = _file_of(what, Path(scratch))
@@ -76,7 +80,7 @@ def sweep(
                 quick,
                 registry(),
             )
-        elif isinstance(what, Scenario):
+        elif isinstance(what, Scenario) or _is_scenario(what):
             raise ValueError("vary: a scenario needs keys that vary, as in {'network.link.delay': ['5 ms', '50 ms']}")
         else:
             if step is not None or known:
@@ -110,6 +114,15 @@ def _split(metrics: Iterable[Callable[..., Any] | str]) -> tuple[list[str], list
     return known, own
 
 
+def _is_scenario(file: str | os.PathLike[str]) -> bool:
+    """Return whether a file is a scenario, and no study. What is not valid is reported where it is read."""
+    try:
+        keys = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return "network" in keys and "figure" not in keys
+
+
 class _kept:
     """The cache of runs from workers: a temporary one, if the user has switched the cache off."""
 
@@ -140,10 +153,9 @@ def _file_of(what: Scenario | str | os.PathLike[str], scratch: Path) -> tuple[st
 
 def _variation(keys: str | tuple[str, ...], values: Sequence[Any]) -> tuple[list[str], list[list[str]]]:
     """Return keys that vary together, and at each place their values."""
-    if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
-        values = list(values) if not isinstance(values, (str, bytes)) else values
-        if isinstance(values, (str, bytes)):
-            raise TypeError(f"vary: {keys!r}: expected a list of values, found {values!r}")
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise TypeError(f"vary: {keys!r}: expected a list of values, found {values!r}")
+    values = list(values)
     if not values:
         raise ValueError(f"vary: {keys!r}: at least one value is needed")
     if isinstance(keys, str):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
+import operator
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 #: A value of a key: text such as ``"1 Mbit/s"``, a number, a truth value, or a table or an array of them.
 Value = str | int | float | bool | Mapping[str, "Value"] | Sequence["Value"]
@@ -52,4 +55,24 @@ def to_time(name: str, value: str | float | None) -> str | None:
         return value
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise TypeError(f"{name}: expected a time such as '100 ms', or seconds, found {type(value).__name__}")
-    return f"{float(value):.9f} s"
+    return f"{to_seconds(name, value):.9f} s"
+
+
+def to_seconds(name: str, value: Any) -> float:
+    """Check a number of seconds."""
+    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+        raise TypeError(f"{name}: expected a number of seconds, found {value!r}")
+    if not math.isfinite(value):
+        raise ValueError(f"{name}: expected a number of seconds, found {value!r}")
+    return float(value)
+
+
+def to_whole(name: str, value: Any, least: int = 0, most: int = 2**64 - 1) -> int:
+    """Check a whole number, also one of numpy."""
+    expected = f"{name}: expected a whole number, at least {least}, found {value!r}"
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(expected)
+    number = operator.index(value)
+    if not least <= number <= most:
+        raise ValueError(expected if number < least else f"{name}: expected at most {most}, found {number}")
+    return number

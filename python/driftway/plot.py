@@ -46,8 +46,10 @@ def _axes(ax: Axes | None) -> Axes:
         return plt.subplots()[1]
 
 
-def line(table: Table, *, x: str, y: str, by: str | None = None, ax: Axes | None = None) -> Axes:
+def line(table: Table | None, *, x: str, y: str, by: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw the column ``y`` over ``x``, one line for each value of ``by``, in the order of the rows."""
+    if table is None:
+        raise TypeError("table: there is none; runs with step=\"1 s\" have the table steps")
     ax = _axes(ax)
     groups = table.column(by) if by else [None] * len(table)
     for group in dict.fromkeys(groups):
@@ -62,6 +64,8 @@ def line(table: Table, *, x: str, y: str, by: str | None = None, ax: Axes | None
 def means(results: StudyResults, metric: str, *, figure: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw the means of a metric over the axis of a sweep, one line for each arm, with 90 % confidence intervals."""
     summary = results.summary()
+    if "arm" not in summary.columns:
+        raise TypeError("results: expected those of dw.sweep or dw.paper; dw.plot.line draws a table of runs")
     names = ("figure", "metric", "arm", "x", "mean", "ci90_low", "ci90_high")
     rows = [dict(zip(names, row)) for row in zip(*(summary.column(name) for name in names))]
     rows = [row for row in rows if row["metric"] == metric and figure in (None, row["figure"])]

@@ -10,6 +10,7 @@ mod errors;
 mod event_table;
 mod growth;
 mod interrupt;
+mod options;
 mod registry;
 mod replay;
 mod results;

@@ -7,12 +7,16 @@ use driftway::tcp::congestion::ControlEntry;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-use crate::aid::{DeclaredOption, PythonAid, intern, options};
+use crate::aid::{PythonAid, intern};
 use crate::growth;
+use crate::options::{DeclaredOption, options};
+
+/// A name, a summary, a class, and the options that this declares.
+type Declaration<'py> = (String, String, Py<PyType>, Vec<DeclaredOption<'py>>);
 
 /// The aids and congestion controls that a program has declared.
 ///
-/// Each has a name, a summary, and its class; an aid also the options that its class declares.
+/// Each has a name, a summary, its class, and the options that this declares.
 #[pyclass(frozen, module = "driftway._driftway")]
 pub struct Registry {
     /// The entries.
@@ -23,10 +27,7 @@ pub struct Registry {
 impl Registry {
     /// A registry.
     #[new]
-    fn new(
-        aids: Vec<(String, String, Py<PyType>, Vec<DeclaredOption<'_>>)>,
-        growths: Vec<(String, String, Py<PyType>)>,
-    ) -> PyResult<Self> {
+    fn new(aids: Vec<Declaration<'_>>, growths: Vec<Declaration<'_>>) -> PyResult<Self> {
         let mut entries = Entries::new();
         for (name, summary, class, declared) in aids {
             let name = intern(&name)?;
@@ -36,10 +37,14 @@ impl Registry {
             let (summary, options) = (intern(&summary)?, options(&declared)?);
             entries = entries.aid(AidEntry::from_fn_with_options(name, summary, options, build));
         }
-        for (name, summary, class) in growths {
+        for (name, summary, class, declared) in growths {
             let name = intern(&name)?;
-            let build = move |_: &_| growth::build(name, &class);
-            entries = entries.control(ControlEntry::from_fn(name, intern(&summary)?, build));
+            let build = move |settings: &[(&str, OptionValue)], _: &_| {
+                growth::build(name, &class, settings)
+            };
+            let (summary, options) = (intern(&summary)?, options(&declared)?);
+            let entry = ControlEntry::from_fn_with_options(name, summary, options, build);
+            entries = entries.control(entry);
         }
         Ok(Self { entries })
     }

@@ -1,19 +1,20 @@
 //! The context that the aids of a run share: a place for the first exception, which ends the run.
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use driftway::Instant;
 use pyo3::prelude::*;
 
 use crate::errors;
+use crate::interrupt::Stop;
 
 /// The context of a run.
 pub struct RunContext {
     seed: u64,
     /// Ends the run, and those beside it.
-    stop: Arc<AtomicBool>,
+    stop: Arc<Stop>,
     failure: Mutex<Option<Failure>>,
 }
 
@@ -44,7 +45,7 @@ impl Drop for Restore {
 
 impl RunContext {
     /// A context of a run with this seed.
-    pub fn new(seed: u64, stop: Arc<AtomicBool>) -> Arc<Self> {
+    pub fn new(seed: u64, stop: Arc<Stop>) -> Arc<Self> {
         Arc::new(Self { seed, stop, failure: Mutex::new(None) })
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use driftway::Duration;
 use driftway::experiment::runner::{Job, RunRecord, parallel_map};
@@ -15,7 +15,7 @@ use tempfile::NamedTempFile;
 
 use crate::errors;
 use crate::event_table::{EventFile, EventTable};
-use crate::interrupt::interruptible;
+use crate::interrupt::{Stop, interruptible};
 use crate::run_context::{Failure, RunContext};
 
 /// Names of metrics and the functions that compute them from the events of a run.
@@ -71,7 +71,7 @@ pub fn perform(
     on_progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<Done>> {
     check_seeds(&request.seeds)?;
-    let stop = Arc::new(AtomicBool::new(false));
+    let stop = Arc::new(Stop::default());
     let finished = AtomicU64::new(0);
     let mut shown = None;
     let report = |_: Python<'_>| {
@@ -128,12 +128,7 @@ fn check_seeds(seeds: &[u64]) -> PyResult<()> {
 }
 
 /// Performs a run of a job with a seed.
-pub fn perform_one(
-    job: &Job,
-    seed: u64,
-    kept: &Kept,
-    stop: &Arc<AtomicBool>,
-) -> Result<Done, Undone> {
+pub fn perform_one(job: &Job, seed: u64, kept: &Kept, stop: &Arc<Stop>) -> Result<Done, Undone> {
     if stop.load(Ordering::Relaxed) {
         return Err(Undone::Stopped);
     }
@@ -157,7 +152,7 @@ pub fn perform_one(
     let mut metrics = Vec::new();
     if let Some(events) = &events {
         for (name, function) in &kept.metrics {
-            match measure(function, events) {
+            match stop.among_threads(|| measure(function, events)) {
                 Ok(value) => metrics.push(value),
                 Err(error) => {
                     let end =
@@ -178,13 +173,11 @@ fn record(
     (job, seed): (&Job, u64),
     step: Option<Duration>,
     watch: Observers<'_>,
-    stop: &AtomicBool,
+    stop: &Stop,
 ) -> Result<RunRecord, Undone> {
     let run = || context.within(|| job.run_observed(seed, step, watch, stop));
     let record = match job.scenario.has_registered_items() {
-        // Python knows the thread for as long as it works: otherwise each call of an aid would make it known, which
-        // takes ten times as long as the call.
-        true => Python::attach(|py| py.detach(run)),
+        true => stop.among_threads(run),
         false => run(),
     };
     if context.has_failed() {

@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 
 use crate::aid::View;
 use crate::errors;
-use crate::interrupt::interruptible;
+use crate::interrupt::{Stop, interruptible};
 use crate::results::Results;
 use crate::run_context::RunContext;
 use crate::scenario::Scenario;
@@ -26,7 +26,7 @@ pub struct Simulation {
     run: Mutex<Option<Run<'static>>>,
     scenario: Arc<Parsed>,
     context: Arc<RunContext>,
-    stop: Arc<AtomicBool>,
+    stop: Arc<Stop>,
 }
 
 impl Simulation {

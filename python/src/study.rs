@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use driftway::experiment::Error;
 use driftway::experiment::rows;
@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 
 use crate::convert;
 use crate::errors;
-use crate::interrupt::interruptible;
+use crate::interrupt::{Stop, interruptible};
 use crate::registry::Registry;
 use crate::results::table;
 use crate::runs::{self, Done, Kept, Metrics};
@@ -65,7 +65,7 @@ impl Study {
         py: Python<'_>,
         runner: &Runner<'_>,
         metrics: Metrics,
-        stop: &Arc<AtomicBool>,
+        stop: &Arc<Stop>,
         report: impl FnMut(Python<'_>) -> PyResult<()>,
     ) -> PyResult<Vec<Done>> {
         let all = self.runs();
@@ -215,7 +215,7 @@ impl Study {
         let default = self.has_python_items().then_some(1);
         let threads = convert::threads(jobs, default)?;
         let cache = open_cache(cache.as_deref())?;
-        let (stop, finished) = (Arc::new(AtomicBool::new(false)), AtomicU64::new(0));
+        let (stop, finished) = (Arc::new(Stop::default()), AtomicU64::new(0));
         let mut shown = None;
         let mut report = |_: Python<'_>| {
             let count = finished.load(Ordering::Relaxed);

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use driftway::Duration;
 use driftway::Scenario;
@@ -13,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors;
-use crate::interrupt::interruptible;
+use crate::interrupt::{Stop, interruptible};
 
 /// The version of driftway with a digest of its code: runs of equal versions are equal.
 #[pyfunction]
@@ -146,7 +145,7 @@ pub fn run_task<'py>(py: Python<'py>, task: &Task) -> PyResult<Bound<'py, PyByte
     }
     let dir = tempfile::tempdir()?;
     let job = task.job(dir.path())?;
-    let stop = AtomicBool::new(false);
+    let stop = Stop::default();
     let made =
         interruptible(py, &stop, |_| Ok(()), || job.run_recorded(task.seed, task.step(), &stop))?;
     let record = made.map_err(|error| errors::of_study(&error))?;

@@ -125,3 +125,39 @@ def test_parameters_that_a_scenario_cannot_give_are_refused() -> None:
             dw.loads(SMALL)
     finally:
         del dw._aids._declared["refused"]
+
+
+def test_congestion_controls_have_options_as_aids_have() -> None:
+    made: list[float] = []
+
+    @dw.growth("keeping")
+    class Keeping:
+        """Keeps a part of the window after a loss."""
+
+        def __init__(self, kept: float = 0.5, patience_s: float = 1.0) -> None:
+            made.append(patience_s)
+            self.kept = kept
+
+        def on_loss(self, flight_size_bytes: int, mss_bytes: int) -> int:
+            return int(flight_size_bytes * self.kept)
+
+    def scenario(growth: Any) -> dw.Scenario:
+        long = {"flow.0.application": {"transfer": "500 kB"}, "duration": "200 s"}
+        return dw.loads(SMALL, {**long, "flow.0.tcp": {"recovery": "sack"}, "flow.0.tcp.growth": growth})
+
+    def completion(growth: Any) -> Any:
+        return scenario(growth).run(seeds=[1, 2], progress=False).flows.column("completion_s")
+
+    assert completion("keeping") == completion("reno") > completion({"name": "keeping", "kept": 0.9})
+    made.clear()
+    given = scenario({"name": "keeping", "patience_s": "20 ms"})
+    assert given.get("flow.0.tcp.growth.kept") == 0.5 and given.get("flow.0.tcp.growth.patience_s") == "20 ms"
+    given.run(seeds=[1], progress=False)
+    assert set(made) == {0.02}
+    results = dw.sweep(scenario("keeping"), {"flow.0.tcp.growth.kept": [0.5, 0.9]}, runs=1, progress=False)
+    assert len(set(results.runs.column("fingerprint"))) == 2
+    for wrong, message in [({"keep": 0.9}, "did you mean `kept`"), ({"kept": "much"}, "flow.0.tcp.growth")]:
+        with pytest.raises(dw.ScenarioError, match=message):
+            scenario({"name": "keeping", **wrong})
+    with pytest.raises(TypeError, match="needs a default"):
+        dw.growth("refused")(type("Refused", (), {"__init__": lambda self, kept: None}))

@@ -94,12 +94,19 @@ def test_wrong_arguments_are_refused() -> None:
         ({"seeds": 3}, TypeError, "expected several"),
         ({"seeds": []}, ValueError, "at least one"),
         ({"seeds": [1, 1]}, ValueError, "1 is given twice"),
-        ({"seeds": [-1]}, OverflowError, "negative"),
+        ({"seeds": [-1]}, ValueError, "seeds: expected a whole number, at least 0, found -1"),
+        ({"seeds": [2**64]}, ValueError, "at most"),
+        ({"seeds": "12"}, TypeError, "such as range"),
+        ({"seeds": None}, TypeError, "such as range"),
+        ({"seeds": [1.5]}, TypeError, "found 1.5"),
         ({"jobs": 0}, ValueError, "at least 1"),
+        ({"jobs": "2"}, TypeError, "jobs: expected a whole number"),
         ({"step": "0 s"}, ValueError, "longer than 0 s"),
         ({"step": "soon"}, ValueError, "step"),
         ({"step": [1]}, TypeError, "expected a time"),
+        ({"step": float("nan")}, ValueError, "step: expected a number of seconds"),
         ({"metrics": ["nothing"]}, ValueError, "there is no metric nothing"),
+        ({"metrics": "drops"}, TypeError, r"such as \['drops'\]"),
     ]:
         with pytest.raises(error, match=message):
             scenario.run(progress=False, **{"seeds": [1], **arguments})
@@ -126,8 +133,23 @@ def test_other_threads_run_meanwhile() -> None:
     assert len(ticks) >= min(took / 0.1, 5) - 1
 
 
-def test_ctrl_c_ends_a_run() -> None:
-    program = f"import driftway as dw\nprint('runs', flush=True)\ndw.loads({LONG!r}).run(seeds=range(4))\n"
+#: An aid whose method never returns.
+ENDLESS = """
+@dw.aid("endless")
+class Endless:
+    def on_down(self, segment):
+        while True:
+            pass
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["dw.loads(LONG).run(seeds=range(4))", f"{ENDLESS}dw.loads(LONG, {{'flow.0.aid': 'endless'}}).run(seeds=[1])"],
+    ids=["in Rust", "in Python"],
+)
+def test_ctrl_c_ends_a_run(call: str) -> None:
+    program = f"import driftway as dw\nLONG = {LONG!r}\nprint('runs', flush=True)\n{call}\n"
     child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout is not None and child.stdout.readline() == "runs\n"
     time.sleep(0.5)

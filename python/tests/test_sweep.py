@@ -68,12 +68,17 @@ def test_wrong_sweeps_are_refused(tmp_path: Path) -> None:
         ((scenario,), ValueError, "a scenario needs keys that vary"),
         ((scenario, {"network.link.dela": ["5 ms", "6 ms"]}), dw.ScenarioError, "network.link.dela"),
         ((scenario, {"network.link.delay": "5 ms"}), TypeError, "expected a list of values"),
+        ((scenario, {"network.link.delay": 5}), TypeError, "expected a list of values, found 5"),
+        ((scenario, [("network.link.delay", ["5 ms"])]), TypeError, "vary: expected a dict"),
+        ((ROOT / "scenarios/lossy-path.toml",), ValueError, "a scenario needs keys that vary"),
         ((scenario, {"network.link.delay": []}), ValueError, "at least one value"),
         ((scenario, {("duration", "network.hops"): [("5 s",)]}), ValueError, "is not 2 values"),
         ((tmp_path / "none.toml",), dw.ScenarioError, "none.toml"),
     ]:
         with pytest.raises(error, match=message):
             dw.sweep(*arguments, progress=False)
+    with pytest.raises(TypeError, match=r"client: expected a distributed\.Client"):
+        dw.sweep(scenario, {"duration": ["5 s", "6 s"]}, "tcp://127.0.0.1:8786")
     with pytest.raises(ValueError, match="runs"):
         dw.sweep(scenario, {"duration": ["5 s", "6 s"]}, runs=0)
     with pytest.raises(dw.ScenarioError, match="no such metric"):

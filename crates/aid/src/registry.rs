@@ -8,6 +8,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use driftway_base::FlowId;
+use driftway_base::options::check_settings;
 
 use crate::Aid;
 use crate::options::{AidOptions, OptionError, OptionInfo, OptionValue};
@@ -151,22 +152,6 @@ impl AidEntry {
     pub fn build(&self, settings: &[(&str, OptionValue)]) -> Result<Box<dyn Aid>, OptionError> {
         self.build_at(AidPlace { flow: FlowId::new(0), end: AidEnd::Sender }, settings)
     }
-}
-
-/// Checks that each setting is an option with a value of its type and range.
-fn check_settings(
-    options: &[OptionInfo],
-    settings: &[(&str, OptionValue)],
-) -> Result<(), OptionError> {
-    for (index, (name, value)) in settings.iter().enumerate() {
-        let Some(info) = options.iter().find(|option| option.name == *name) else {
-            return Err(OptionError::UnknownOption { index });
-        };
-        if !info.kind.accepts(*value) {
-            return Err(OptionError::InvalidValue { index, expected: info.kind });
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

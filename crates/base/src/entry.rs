@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use crate::options::{OptionError, OptionInfo, OptionValue, Options};
+use crate::options::{OptionError, OptionInfo, OptionValue, Options, check_settings};
 
 /// Options from which a `T` is made for a place `P`. Their `Default` applies to a scenario that gives only the name.
 ///
@@ -41,12 +41,15 @@ pub trait Declared<P, T>: Options {
 /// A function that makes a `T` from settings for a place.
 type BuildFromSettings<P, T> = fn(&[(&str, OptionValue)], &P) -> Result<T, OptionError>;
 
+/// A function that makes a `T` from valid settings for a place.
+type BuildAtPlace<P, T> = dyn Fn(&[(&str, OptionValue)], &P) -> T + Send + Sync;
+
 /// Ways to make a `T`.
 enum Build<P, T> {
     /// From its options.
     Options(BuildFromSettings<P, T>),
-    /// By a function of its place, without options.
-    Place(Arc<dyn Fn(&P) -> T + Send + Sync>),
+    /// By a function of its settings and its place.
+    Place(Arc<BuildAtPlace<P, T>>),
 }
 
 impl<P, T> Clone for Build<P, T> {
@@ -97,7 +100,18 @@ impl<P, T> Entry<P, T> {
         summary: &'static str,
         build: impl Fn(&P) -> T + Send + Sync + 'static,
     ) -> Self {
-        Self { name, summary, options: &[], build: Build::Place(Arc::new(build)) }
+        Self::from_fn_with_options(name, summary, &[], move |_, place| build(place))
+    }
+
+    /// An entry with these options, whose `build` is called for each place with settings: names of options with valid
+    /// values; options that are not among them have their defaults. Otherwise as [`from_fn`](Self::from_fn).
+    pub fn from_fn_with_options(
+        name: &'static str,
+        summary: &'static str,
+        options: &'static [OptionInfo],
+        build: impl Fn(&[(&str, OptionValue)], &P) -> T + Send + Sync + 'static,
+    ) -> Self {
+        Self { name, summary, options, build: Build::Place(Arc::new(build)) }
     }
 
     /// The options.
@@ -113,8 +127,10 @@ impl<P, T> Entry<P, T> {
     pub fn build(&self, settings: &[(&str, OptionValue)], place: &P) -> Result<T, OptionError> {
         match &self.build {
             Build::Options(build) => build(settings, place),
-            Build::Place(_) if !settings.is_empty() => Err(OptionError::UnknownOption { index: 0 }),
-            Build::Place(build) => Ok(build(place)),
+            Build::Place(build) => {
+                check_settings(self.options, settings)?;
+                Ok(build(settings, place))
+            }
         }
     }
 }

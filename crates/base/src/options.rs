@@ -131,6 +131,25 @@ impl OptionKind {
     }
 }
 
+/// Checks that each setting is one of these options with a value of its type and range.
+///
+/// # Errors
+/// For the first setting with an unknown option or an invalid value.
+pub fn check_settings(
+    options: &[OptionInfo],
+    settings: &[(&str, OptionValue<'_>)],
+) -> Result<(), OptionError> {
+    for (index, (name, value)) in settings.iter().enumerate() {
+        let Some(info) = options.iter().find(|option| option.name == *name) else {
+            return Err(OptionError::UnknownOption { index });
+        };
+        if !info.kind.accepts(*value) {
+            return Err(OptionError::InvalidValue { index, expected: info.kind });
+        }
+    }
+    Ok(())
+}
+
 macro_rules! fields {
     ($($type:ty: $variant:ident,)+) => {$(
         impl OptionField for $type {

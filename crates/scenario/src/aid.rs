@@ -128,6 +128,11 @@ impl Serialize for Aid {
     }
 }
 
+/// Name and meaning of each state of the built-in aid with this name, the first one first; none for other names.
+pub fn aid_states(name: &str) -> &'static [(&'static str, &'static str)] {
+    find(name).map_or(&[], |listed| listed.states)
+}
+
 /// An aid of one of the lists.
 #[derive(Clone)]
 pub(crate) enum ListedAid {

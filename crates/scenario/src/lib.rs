@@ -63,7 +63,7 @@ mod tree;
 mod value_or;
 mod wire_routes;
 
-pub use self::aid::Aid;
+pub use self::aid::{Aid, aid_states};
 pub use self::growth::{Growth, RegisteredControl};
 pub use self::tcp::{Phase, Recovery, Tcp, Tick, Window};
 pub use adhoc::aodv::{Hello, LocalRepairMode, NearRepair, RequestRetry};

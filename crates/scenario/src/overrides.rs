@@ -65,10 +65,10 @@ fn set_value(
                 }
             };
             let inner = &mut entries[place].node;
-            // `aid = "atcp"` is short for `aid = { name = "atcp" }`, `tcp = "linux"` for
-            // `tcp = { preset = "linux" }`.
+            // `aid = "atcp"` is short for `aid = { name = "atcp" }`, as is the `growth` of a registry, `tcp = "linux"`
+            // for `tcp = { preset = "linux" }`.
             let short_for = match *first {
-                "aid" | "receiver_aid" => Some("name"),
+                "aid" | "receiver_aid" | "growth" => Some("name"),
                 "tcp" => Some(preset::PRESET_KEY),
                 _ => None,
             };

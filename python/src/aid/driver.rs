@@ -13,9 +13,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 use super::base::Aid;
-use super::options::keywords;
 use super::segment::Segment;
 use super::signal::Signal;
+use crate::options::keywords;
 use crate::run_context::{Failure, RunContext};
 
 /// The methods that a class has, bound to the aid. The others are not called.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use driftway::Instant;
+use driftway::base::options::OptionValue;
 use driftway::tcp::congestion::{
     AckedData, CongestionControl, CongestionWindow, MAX_WINDOW, slow_start,
 };
@@ -12,6 +13,7 @@ use pyo3::types::PyType;
 
 use super::acked::Acked;
 use super::base::Growth;
+use crate::options::keywords;
 use crate::run_context::{Failure, RunContext};
 
 /// The methods that a class has, bound to the control. In place of the others is Reno (RFC 5681).
@@ -43,19 +45,28 @@ impl fmt::Debug for PythonGrowth {
     }
 }
 
-/// Makes the congestion control of a connection. An exception ends the run.
-pub fn build(name: &'static str, class: &Py<PyType>) -> Box<dyn CongestionControl> {
+/// Makes the congestion control of a connection, with settings as keyword arguments. An exception ends the run.
+pub fn build(
+    name: &'static str,
+    class: &Py<PyType>,
+    settings: &[(&str, OptionValue)],
+) -> Box<dyn CongestionControl> {
     let context = RunContext::current();
     let mut control = PythonGrowth { name, instance: None, context, now: Instant::ZERO };
-    match Python::attach(|py| instance(py, class)) {
+    match Python::attach(|py| instance(py, class, settings)) {
         Ok(made) => control.instance = Some(made),
         Err(error) => control.fail(error),
     }
     Box::new(control)
 }
 
-fn instance(py: Python<'_>, class: &Py<PyType>) -> PyResult<Instance> {
-    let object = class.bind(py).call0()?.cast_into::<Growth>()?;
+fn instance(
+    py: Python<'_>,
+    class: &Py<PyType>,
+    settings: &[(&str, OptionValue)],
+) -> PyResult<Instance> {
+    let keywords = keywords(py, settings)?;
+    let object = class.bind(py).call((), Some(&keywords))?.cast_into::<Growth>()?;
     let method = |name: &str| object.getattr(name).ok().map(Bound::unbind);
     let methods = Methods {
         on_ack: method("on_ack"),

@@ -13,7 +13,7 @@ named! {
         Congested = "congested",
         /// Retransmits while TCP is in persist mode.
         Loss = "loss",
-        /// Waits for an answer to TCP's persist probes.
+        /// TCP is in persist mode with a congestion window of one segment; waits for an answer to its probes.
         Disconnected = "disconnected",
     }
 }

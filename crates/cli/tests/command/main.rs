@@ -12,6 +12,7 @@ mod page_in_browser;
 mod paper;
 mod paper_scripts;
 mod replay;
+mod replay_controls;
 mod results;
 mod shards;
 mod split;

@@ -13,7 +13,7 @@ use crate::chromium::Chromium;
 use crate::*;
 
 /// Two wires, of which the second is cut for some time.
-const PATH: &str = r#"
+pub const PATH: &str = r#"
 name = "a wire that is cut"
 duration = "11 s"
 
@@ -36,7 +36,7 @@ application = "ftp"
 tcp = { recovery = "reno", mss = "500 B", window = 8 }
 "#;
 
-fn events_of(bench: &TestDir, name: &str, text: &str) -> Vec<Entry> {
+pub fn events_of(bench: &TestDir, name: &str, text: &str) -> Vec<Entry> {
     bench.file("scenario.toml", text);
     bench.stdout(&["run", "scenario.toml", "--out", name, "--events"]);
     let log = File::open(bench.path(&format!("{name}/events-seed-1.csv"))).unwrap();

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use driftway::aid::registry::{AidEntry, AidPlace};
-use driftway::base::options::{OptionError, OptionValue, Options};
+use driftway::base::options::{NumberUnit, OptionError, OptionValue, Options};
 use driftway::base::{Entry, FlowId, NodeId};
 use driftway::experiment::runner::{Job, RunCache, Runner, Task};
 use driftway::radio::mobility::{MobilityEntry, Plane};
@@ -229,6 +229,37 @@ fn a_congestion_control_of_a_closure_is_made_with_the_options_of_tcp() {
     hystart.lock().unwrap().clear();
     run(&scenario, 1, None).unwrap();
     assert_eq!(*hystart.lock().unwrap(), ["rfc9406", "rfc9406"], "both ends");
+}
+
+#[test]
+fn a_closure_that_makes_a_congestion_control_gets_the_options_that_it_has_declared() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let gains = Arc::clone(&seen);
+    let build = move |settings: &[(&str, OptionValue)], options: &_| {
+        gains.lock().unwrap().extend(settings.iter().map(|of| format!("{of:?}")));
+        ControlEntry::new::<HalvingOptions>().build(settings, options).unwrap()
+    };
+    let entry =
+        ControlEntry::from_fn_with_options("own", "A control.", HalvingOptions::OPTIONS, build);
+    let known = Registry::new().control(entry.clone());
+    let own =
+        |growth: &str| parse(LOSSY, &[("flow.0.tcp.growth", growth), ("duration", "1 s")], &known);
+    for (growth, kept) in [("own", 0.5), ("{ name = \"own\", kept = 0.7 }", 0.7)] {
+        seen.lock().unwrap().clear();
+        run(own(growth).unwrap(), 1, None).unwrap();
+        let expected = format!("{:?}", ("kept", OptionValue::Number(NumberUnit::One, kept)));
+        let seen = seen.lock().unwrap();
+        assert!(!seen.is_empty() && seen.iter().all(|of| *of == expected), "{seen:?}");
+    }
+    let set = [("flow.0.tcp.growth", "own"), ("flow.0.tcp.growth.kept", "0.8")];
+    assert!(parse(LOSSY, &set, &known).unwrap().show().contains("kept = 0.8"));
+    let refused = own("{ name = \"own\", keep = 0.7 }").unwrap_err();
+    assert!(refused.contains("did you mean `kept`"), "{refused}");
+    let build = |settings: &[(&str, OptionValue)]| entry.build(settings, &Default::default()).err();
+    let unknown = build(&[("x", OptionValue::Count(1))]);
+    assert_eq!(unknown, Some(OptionError::UnknownOption { index: 0 }));
+    let invalid = build(&[("kept", OptionValue::Number(NumberUnit::One, 2.0))]);
+    assert!(matches!(invalid, Some(OptionError::InvalidValue { index: 0, .. })), "{invalid:?}");
 }
 
 #[test]

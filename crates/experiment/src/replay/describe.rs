@@ -1,7 +1,7 @@
 //! The description of a run besides its events: nodes, wires, airs, flows.
 
 use driftway_base::{DropReason, Duration, Rate};
-use driftway_scenario::{Adhoc, Distance, Link, Network, Scenario};
+use driftway_scenario::{Adhoc, Distance, Link, Network, Scenario, aid_states};
 use driftway_sim::log::{EVENTS, Event, Layer, Reasons};
 use driftway_sim::results::RunResult;
 use serde::Serialize;
@@ -82,6 +82,8 @@ pub struct Flow {
     pub transport: &'static str,
     /// Its aid.
     pub aid: Option<String>,
+    /// Name and meaning of each state of the aid, the first one first.
+    pub aid_states: &'static [(&'static str, &'static str)],
 }
 
 /// An event's meaning.
@@ -115,6 +117,7 @@ impl RunDescription {
                 destination: flow.destination,
                 transport: if flow.tcp.is_some() { "tcp" } else { "udp" },
                 aid: flow.aid.clone(),
+                aid_states: flow.aid.as_deref().map_or(&[], aid_states),
             }
         });
         Self {

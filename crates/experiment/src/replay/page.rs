@@ -26,6 +26,7 @@ const SCRIPTS: &[&str] = &[
     viewer!("model.js"),
     viewer!("explain.js"),
     viewer!("layout.js"),
+    viewer!("labels.js"),
     viewer!("map.js"),
     viewer!("plots.js"),
     viewer!("events.js"),

@@ -1,4 +1,4 @@
-//! Options of aids: what a class declares as keyword arguments of `__init__`, as a scenario reads it.
+//! Options of aids and congestion controls: what a class declares as keyword arguments of `__init__`, as a scenario reads it.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use driftway::base::options::{NumberUnit, OptionInfo, OptionKind, OptionValue};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::{acts, intern};
+use crate::aid::{intern, seconds};
 use crate::errors;
 
 /// An option that a class declares: its name, its kind, its default, and the words of which it is one, if its kind is
@@ -33,7 +33,9 @@ pub fn options(declared: &[DeclaredOption<'_>]) -> PyResult<&'static [OptionInfo
     let list: Vec<OptionInfo> = declared.iter().map(option).collect::<PyResult<_>>()?;
     let mut lists = LISTS.lock().unwrap_or_else(PoisonError::into_inner);
     if lists.len() >= MAX {
-        return Err(errors::invalid(format!("aids have more than {MAX} lists of options")));
+        return Err(errors::invalid(format!(
+            "aids and congestion controls have more than {MAX} lists of options"
+        )));
     }
     Ok(lists.entry(key).or_insert_with(|| list.leak()))
 }
@@ -48,7 +50,7 @@ fn option((name, kind, default, words): &DeclaredOption<'_>) -> PyResult<OptionI
         "count" => (OptionKind::Count(0, u32::MAX), OptionValue::Count(default.extract()?)),
         "time" => {
             let kind = OptionKind::Duration(Duration::ZERO, Duration::MAX);
-            (kind, OptionValue::Duration(acts::seconds(name, default.extract()?)?))
+            (kind, OptionValue::Duration(seconds(name, default.extract()?)?))
         }
         "distance" => number(NumberUnit::Metre)?,
         "number" => number(NumberUnit::One)?,
