@@ -58,7 +58,7 @@ pub use emulate::{
     ChangeOutcome, DepartingPacket, EmulatedNetwork, Emulation, EmulationControl, EmulationCounts,
     EmulationReport, FaultRecord, KernelCounts, LatenessHistogram, LinkStatus, NetworkObserver,
     NetworkStatus, NodeStatus, PathEnd, RunningEmulation, Tolerance, UnchangeableLink, end_nodes,
-    link_changes, node_count, not_emulated,
+    ipv6_refusal, link_changes, node_count, not_emulated,
 };
 pub use helper_process::{current_executable, detach as detach_helper, spawn as spawn_helper};
 pub use isolation::{NodeFiles, run_node_init};

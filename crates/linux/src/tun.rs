@@ -1,6 +1,7 @@
 //! A TUN device: IP packets to and from a kernel.
 
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use driftway_base::{Duration, Ipv4Addr};
@@ -51,15 +52,15 @@ impl Tun {
     ///
     /// # Errors
     /// Any error of the kernel.
-    pub(crate) fn add_address(&self, address: Ipv4Addr) -> io::Result<()> {
-        netlink::add_address(self.device.if_index()?, address, 32)
+    pub(crate) fn add_address(&self, address: IpAddr, prefix: u8) -> io::Result<()> {
+        netlink::add_address(self.device.if_index()?, address, prefix)
     }
 
-    /// Adds a route over the interface: to a network, or the default route. To be called in its namespace.
+    /// Adds a route over the interface: to a network, or the default route of IPv4. To be called in its namespace.
     ///
     /// # Errors
     /// Any error of the kernel.
-    pub(crate) fn add_route(&self, to: Option<(Ipv4Addr, u8)>) -> io::Result<()> {
+    pub(crate) fn add_route(&self, to: Option<(IpAddr, u8)>) -> io::Result<()> {
         netlink::add_route(to, None, self.device.if_index()?)
     }
 

@@ -169,7 +169,9 @@ fn make_nodes(
         .map_err(|e| failed("make the namespaces", &e))?;
     let addresses = emulation.node_addresses();
     let nodes = 0..addresses.len() as u32;
-    let names = Names { names: nodes.map(|node| scenario.node_name(node)).collect(), addresses };
+    let names = nodes.map(|node| scenario.node_name(node)).collect();
+    let ipv6_addresses = emulation.ipv6_node_addresses();
+    let names = Names { names, addresses, ipv6_addresses };
     for (node, address) in &plan.addresses {
         emulation
             .add_address(*node, *address)

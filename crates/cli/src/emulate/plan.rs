@@ -1,7 +1,7 @@
 //! The programs of an emulation and their nodes.
 
 use std::ffi::{OsStr, OsString};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::path::Path;
 use std::process::Command;
 
@@ -27,7 +27,7 @@ pub struct Plan {
     /// The node with an uplink, and the interface of the host.
     pub uplink: Option<(NodeId, String)>,
     /// Further addresses of nodes.
-    pub addresses: Vec<(NodeId, Ipv4Addr)>,
+    pub addresses: Vec<(NodeId, IpAddr)>,
 }
 
 /// The program with which an emulation ends.
@@ -166,7 +166,7 @@ impl Plan {
         let addresses = args.address.iter().map(|(node, address)| {
             let node = read_node("--address", node, scenario)?;
             let address = address.parse().map_err(|_| {
-                let help = "it has to be an IPv4 address, as in 5=192.168.7.1";
+                let help = "it has to be an address, as in 5=192.168.7.1 or 5=fd01::1";
                 Failure::Input(format!("--address {node}={address}: {help}"))
             });
             Ok((node, address?))

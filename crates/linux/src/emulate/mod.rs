@@ -8,6 +8,7 @@
 mod carriers;
 mod control;
 mod emulated_network;
+mod ipv6_errors;
 mod kernel_packet;
 mod lateness;
 mod link_changes;
@@ -19,18 +20,22 @@ mod status;
 mod tolerance;
 
 use std::io::{self, PipeWriter};
+use std::net::{IpAddr, Ipv6Addr};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 
 use driftway_base::{Duration, Instant, Ipv4Addr, NodeId};
+use driftway_net::addresses::IPV6_PREFIX_LEN;
 use driftway_scenario::{Network, Scenario};
+use driftway_wire::IPV6_MIN_MTU;
 
 use carriers::Carriers;
 pub use control::{ChangeOutcome, EmulationControl, NetworkStatus};
 pub use emulated_network::{
-    DepartingPacket, EmulatedNetwork, EmulationCounts, FaultRecord, KernelCounts, not_emulated,
+    DepartingPacket, EmulatedNetwork, EmulationCounts, FaultRecord, KernelCounts, ipv6_refusal,
+    not_emulated,
 };
 pub use lateness::LatenessHistogram;
 pub use link_changes::{UnchangeableLink, link_changes};
@@ -106,6 +111,7 @@ pub struct Emulation {
     tuns: Vec<Tun>,
     network: EmulatedNetwork,
     tolerance: Tolerance,
+    has_ipv6: bool,
     uplink: Option<Uplink>,
 }
 
@@ -155,14 +161,17 @@ impl Emulation {
     ) -> io::Result<Self> {
         let network = EmulatedNetwork::observed(scenario, seed, nodes, observer)?;
         let (mut namespaces, mut tuns) = (Vec::new(), Vec::new());
+        let mut has_ipv6 = u32::from(mtu) >= IPV6_MIN_MTU;
         for kernel in 0..nodes.len() {
-            let (namespace, tun) = attach(network.address(kernel), mtu)?;
+            let namespace = Namespace::new()?;
+            has_ipv6 &= enable_ipv6(&namespace, has_ipv6)?;
+            let ipv6 = network.ipv6_addresses(kernel).into_iter().filter(|_| has_ipv6);
+            tuns.push(attach(&namespace, network.address(kernel), ipv6, mtu)?);
             namespaces.push(namespace);
-            tuns.push(tun);
         }
         let kernels = Kernels { nodes: nodes.to_vec(), namespaces };
         let tolerance = Tolerance::new(scenario, mtu);
-        Ok(Self { kernels, tuns, network, tolerance, uplink: None })
+        Ok(Self { kernels, tuns, network, tolerance, has_ipv6, uplink: None })
     }
 
     /// Isolates the programs of each node from the host ([`Namespace::isolate`]); `init` makes the
@@ -186,16 +195,20 @@ impl Emulation {
     ///
     /// # Errors
     /// The node is a router, the address is another's or not of one host, or any error of the kernel.
-    pub fn add_address(&mut self, node: NodeId, address: Ipv4Addr) -> io::Result<()> {
+    pub fn add_address(&mut self, node: NodeId, address: IpAddr) -> io::Result<()> {
         let own = self.kernels.index(node).ok_or_else(|| no_kernel(node))?;
+        if address.is_ipv6() && !self.has_ipv6 {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "the nodes have no IPv6"));
+        }
         self.network.add_address(node, address)?;
+        let host = if address.is_ipv4() { 32 } else { 128 };
         for (kernel, (namespace, tun)) in self.kernels.namespaces.iter().zip(&self.tuns).enumerate()
         {
             namespace.run(|| {
                 if kernel == own {
-                    tun.add_address(address)
+                    tun.add_address(address, host)
                 } else {
-                    tun.add_route(Some((address, 32)))
+                    tun.add_route(Some((address, host)))
                 }
             })??;
         }
@@ -257,6 +270,12 @@ impl Emulation {
         self.network.node_addresses()
     }
 
+    /// Returns the IPv6 addresses of all nodes; none if the network refuses IPv6 somewhere, the MTU is too small for
+    /// it, or the kernels have none.
+    pub fn ipv6_node_addresses(&self) -> Vec<Ipv6Addr> {
+        if self.has_ipv6 { self.network.ipv6_node_addresses() } else { Vec::new() }
+    }
+
     /// Starts the network at time zero of the scenario.
     ///
     /// # Errors
@@ -295,23 +314,49 @@ fn no_kernel(node: NodeId) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, what)
 }
 
-/// Creates a namespace with a device of this address.
-fn attach(address: Ipv4Addr, mtu: u16) -> io::Result<(Namespace, Tun)> {
-    let namespace = Namespace::new()?;
+/// Lets the devices of a namespace have IPv6, with no more packets than programs send: addresses are those that they are
+/// given, and nobody asks for routers. Returns whether the kernel has IPv6.
+fn enable_ipv6(namespace: &Namespace, is_wanted: bool) -> io::Result<bool> {
+    let settings = [
+        ("disable_ipv6", if is_wanted { "0" } else { "1" }),
+        ("accept_ra", "0"),
+        ("accept_dad", "0"),
+        ("router_solicitations", "0"),
+        // No address of the kernel's choice (linux/if_link.h, IN6_ADDR_GEN_MODE_NONE).
+        ("addr_gen_mode", "1"),
+    ];
+    for (setting, value) in settings {
+        match namespace.set_sysctl(&format!("net/ipv6/conf/default/{setting}"), value) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            result => result?,
+        }
+    }
+    Ok(is_wanted)
+}
+
+/// Creates a device with these addresses in a namespace.
+fn attach(
+    namespace: &Namespace,
+    address: Ipv4Addr,
+    ipv6: impl Iterator<Item = Ipv6Addr> + Send,
+    mtu: u16,
+) -> io::Result<Tun> {
     for which in ["all", "default"] {
         // As in the simulator, the first router is the sending host's own: its messages arrive
         // from outside with the host's own address as source.
         namespace.set_sysctl(&format!("net/ipv4/conf/{which}/accept_local"), "1")?;
         namespace.set_sysctl(&format!("net/ipv4/conf/{which}/rp_filter"), "0")?;
     }
-    let tun = namespace.run(|| -> io::Result<Tun> {
+    namespace.run(|| -> io::Result<Tun> {
         let tun = Tun::open(address, PREFIX, mtu)?;
         for (group, prefix) in ROUTES_TO_MANY {
-            tun.add_route(Some((group, prefix)))?;
+            tun.add_route(Some((group.into(), prefix)))?;
+        }
+        for address in ipv6 {
+            tun.add_address(address.into(), IPV6_PREFIX_LEN)?;
         }
         Ok(tun)
-    })??;
-    Ok((namespace, tun))
+    })?
 }
 
 /// A running network. If it is dropped without [`stop`](RunningEmulation::stop), it ends shortly

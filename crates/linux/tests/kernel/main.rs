@@ -22,6 +22,7 @@ mod crowd;
 mod cut_off;
 mod echo;
 mod emulate;
+mod emulate_ipv6;
 mod emulate_lab;
 mod emulate_radio;
 mod endings;
@@ -94,6 +95,7 @@ const MODULES: &[&[Test]] = &[
     emulate_lab::TESTS,
     emulate_radio::TESTS,
     emulate::TESTS,
+    emulate_ipv6::TESTS,
     windows::TESTS,
     transfer::TESTS,
     endings::TESTS,

@@ -6,6 +6,8 @@ use driftway_wire::HardwareAddr;
 
 /// The EtherType of IPv4.
 pub const IPV4: u16 = 0x0800;
+/// The EtherType of IPv6.
+pub const IPV6: u16 = 0x86dd;
 /// The EtherType of ARP.
 pub const ARP: u16 = 0x0806;
 

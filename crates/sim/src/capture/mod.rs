@@ -31,7 +31,9 @@ use driftway_base::{AirId, Duration, Instant, NodeId};
 use driftway_net::FrameBody;
 use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
 use driftway_scenario::{Adhoc, Mac, Network, Scenario};
-use driftway_wire::{EncodeError, HardwareAddr, Payload, RoutedPacket, edit_header};
+use driftway_wire::{
+    EncodeError, HardwareAddr, Payload, RoutedPacket, edit_header, edit_ipv6_header,
+};
 
 use crate::log::LONGEST_FRAME;
 use dot11::Header;
@@ -294,7 +296,8 @@ fn write_frame_body(
             Ok(())
         }
         Some(FrameBody::Ip(packet)) => {
-            dot11::write_llc_snap(dot11::IPV4, out);
+            let is_ipv6 = packet.dsr.is_none() && contents.is_some_and(is_ipv6);
+            dot11::write_llc_snap(if is_ipv6 { dot11::IPV6 } else { dot11::IPV4 }, out);
             write_packet_bytes(packet, contents, out)
         }
     }
@@ -312,7 +315,9 @@ fn write_packet_bytes(
         out.extend_from_slice(bytes);
         let (ip, header) = (packet.packet.ip, out.get_mut(start..).unwrap_or_default());
         // What a network changes; the rest is as it was sent.
-        if let Some(tos) = header.get(1).copied() {
+        if is_ipv6(header) {
+            edit_ipv6_header(header, ip.ttl, ip.ecn);
+        } else if let Some(tos) = header.get(1).copied() {
             edit_header(header, 1, &[tos & 0xfc | ip.ecn.bits()], IP_CHECKSUM);
             edit_header(header, 8, &[ip.ttl], IP_CHECKSUM);
         }
@@ -334,6 +339,11 @@ fn write_packet_bytes(
     let more = usize::try_from(packet.size_adjustment).unwrap_or(0);
     out.resize(out.len() + more, 0);
     encoded.map(drop)
+}
+
+/// True for the bytes of a packet of IPv6.
+fn is_ipv6(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(|byte| byte >> 4 == 6)
 }
 
 /// The airs of a scenario.
