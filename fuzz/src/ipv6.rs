@@ -1,9 +1,19 @@
-//! Arbitrary bytes as a packet of IPv6: what is decoded can be encoded, and is decoded to the same again.
+//! Arbitrary bytes as a packet of IPv6, or one in an Ethernet frame: what is decoded can be encoded, and is decoded to the same again.
 
 use driftway_base::Ecn;
-use driftway_wire::{Body, Ipv6Header, Ipv6Packet, edit_ipv6_header};
+use driftway_wire::{
+    Body, ETHERNET_HEADER_LEN, EthernetFrame, Ipv6Header, Ipv6Packet, edit_ipv6_header,
+};
 
 pub fn run(input: &[u8]) {
+    packet(input);
+    if let Ok(frame) = EthernetFrame::decode(input) {
+        assert_eq!(frame.header()[..], input[..ETHERNET_HEADER_LEN]);
+        packet(frame.payload);
+    }
+}
+
+fn packet(input: &[u8]) {
     let mut edited = input.to_vec();
     edit_ipv6_header(&mut edited, 7, Ecn::Ce);
     assert_eq!(Ipv6Packet::decode(&edited).is_ok(), Ipv6Packet::decode(input).is_ok());

@@ -1,7 +1,10 @@
-//! ICMPv6 messages (RFC 4443): echo, and the errors of routers.
+//! ICMPv6 messages: echo and the errors of routers (RFC 4443), and those that ask for hardware addresses (RFC 4861).
+
+use core::net::Ipv6Addr;
 
 use crate::cursor::{Reader, Writer};
-use crate::{DecodeError, EncodeError, IPV6_HEADER_LEN, IPV6_MIN_MTU, Ipv6Header};
+use crate::ipv6_header::{IPV6_HEADER_LEN, IPV6_MIN_MTU, Ipv6Header};
+use crate::{DecodeError, EncodeError, HardwareAddr};
 
 pub(crate) const ICMPV6: u8 = 58;
 
@@ -11,6 +14,13 @@ const PACKET_TOO_BIG: u8 = 2;
 const TIME_EXCEEDED: u8 = 3;
 const ECHO: u8 = 128;
 const ECHO_REPLY: u8 = 129;
+// Neighbour discovery (RFC 4861 §4).
+const NEIGHBOUR_SOLICITATION: u8 = 135;
+const NEIGHBOUR_ADVERTISEMENT: u8 = 136;
+/// Flags of an advertisement: solicited, and to override what was known.
+const SOLICITED_OVERRIDE: u32 = 0x6000_0000;
+/// The option with the hardware address of the target, and its length (8 bytes).
+const TARGET_LINK_LAYER: [u8; 2] = [2, 1];
 /// Redirect of neighbour discovery (RFC 4861 §4.5).
 const REDIRECT: u8 = 137;
 /// Errors have lower types (RFC 4443 §2.1).
@@ -56,6 +66,18 @@ pub enum Icmpv6Message<'a> {
         /// The discarded packet.
         quoted: &'a [u8],
     },
+    /// Neighbour solicitation (type 135; RFC 4861 §4.3). Its options are not read.
+    NeighbourSolicitation {
+        /// The address of the neighbour whose hardware address is asked for.
+        target: Ipv6Addr,
+    },
+    /// Neighbour advertisement (type 136; RFC 4861 §4.4), solicited and with the hardware address.
+    NeighbourAdvertisement {
+        /// The address.
+        target: Ipv6Addr,
+        /// Its hardware address.
+        hardware: HardwareAddr,
+    },
 }
 
 /// Codes of destination unreachable of ICMPv6.
@@ -96,6 +118,7 @@ impl<'a> Icmpv6Message<'a> {
     /// # Errors
     /// It does not fit into `buf` or into IPv6.
     pub fn encode(&self, header: &Ipv6Header, buf: &mut [u8]) -> Result<usize, EncodeError> {
+        let mut neighbour = [0; 24];
         let (kind, code, word, behind) = match *self {
             Self::Echo { reply, identifier, sequence, data } => {
                 let word = u32::from(identifier) << 16 | u32::from(sequence);
@@ -105,6 +128,18 @@ impl<'a> Icmpv6Message<'a> {
             Self::PacketTooBig { mtu, quoted } => (PACKET_TOO_BIG, 0, mtu, cut(quoted)),
             Self::TimeExceeded { reassembly, quoted } => {
                 (TIME_EXCEEDED, reassembly.into(), 0, cut(quoted))
+            }
+            Self::NeighbourSolicitation { target } => {
+                let place = Writer::new(&mut neighbour, 24)?.slice(16)?;
+                place.copy_from_slice(&target.octets());
+                (NEIGHBOUR_SOLICITATION, 0, 0, neighbour.get(..16).unwrap_or_default())
+            }
+            Self::NeighbourAdvertisement { target, hardware } => {
+                let mut to = Writer::new(&mut neighbour, 24)?;
+                to.bytes(&target.octets())?;
+                to.bytes(&TARGET_LINK_LAYER)?;
+                to.bytes(&hardware.0)?;
+                (NEIGHBOUR_ADVERTISEMENT, 0, SOLICITED_OVERRIDE, &neighbour[..])
             }
         };
         header.encode(ICMPV6, HEADER_LEN as usize + behind.len(), 2, buf, |to: &mut Writer<'_>| {
@@ -135,6 +170,18 @@ impl<'a> Icmpv6Message<'a> {
             }
             (PACKET_TOO_BIG, 0) => Self::PacketTooBig { mtu: word, quoted: behind },
             (TIME_EXCEEDED, 0 | 1) => Self::TimeExceeded { reassembly: code == 1, quoted: behind },
+            (NEIGHBOUR_SOLICITATION, 0) => {
+                Self::NeighbourSolicitation { target: from.read_array::<16>()?.into() }
+            }
+            (NEIGHBOUR_ADVERTISEMENT, 0) => {
+                let target = from.read_array::<16>()?.into();
+                match (from.read_array()?, from.read_array()?) {
+                    (TARGET_LINK_LAYER, hardware) => {
+                        Self::NeighbourAdvertisement { target, hardware: HardwareAddr(hardware) }
+                    }
+                    _ => return Err(DecodeError::IcmpMessage { kind, code }),
+                }
+            }
             _ => return Err(DecodeError::IcmpMessage { kind, code }),
         })
     }
@@ -146,6 +193,8 @@ impl<'a> Icmpv6Message<'a> {
             Self::Unreachable { code, .. } => (UNREACHABLE, code.number()),
             Self::PacketTooBig { .. } => (PACKET_TOO_BIG, 0),
             Self::TimeExceeded { reassembly, .. } => (TIME_EXCEEDED, *reassembly as u8),
+            Self::NeighbourSolicitation { .. } => (NEIGHBOUR_SOLICITATION, 0),
+            Self::NeighbourAdvertisement { .. } => (NEIGHBOUR_ADVERTISEMENT, 0),
         };
         DecodeError::IcmpMessage { kind, code }
     }
@@ -159,7 +208,6 @@ fn cut(quoted: &[u8]) -> &[u8] {
 mod test {
     use super::*;
     use crate::Ipv6Packet;
-    use core::net::Ipv6Addr;
 
     const HEADER: Ipv6Header = Ipv6Header::new(Ipv6Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
 
@@ -175,13 +223,21 @@ mod test {
             Icmpv6Message::TimeExceeded { reassembly: false, quoted },
             Icmpv6Message::TimeExceeded { reassembly: true, quoted },
         ];
-        for message in unreachable.chain(others) {
+        let target = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 9);
+        let hardware = HardwareAddr([1, 2, 3, 4, 5, 6]);
+        let neighbours = [
+            Icmpv6Message::NeighbourSolicitation { target },
+            Icmpv6Message::NeighbourAdvertisement { target, hardware },
+        ];
+        for message in unreachable.chain(others).chain(neighbours) {
             let mut buffer = [0; 300];
             let len = message.encode(&HEADER, &mut buffer).unwrap();
             let packet = Ipv6Packet::decode(&buffer[..len]).unwrap();
             assert_eq!((packet.icmp(), packet.len as usize), (Ok(message), len));
             let is_echo = matches!(message, Icmpv6Message::Echo { .. });
-            assert_eq!((packet.body().is_ok(), packet.permits_errors()), (is_echo, is_echo));
+            let is_neighbour = neighbours.contains(&message);
+            assert_eq!(packet.body().is_ok(), is_echo);
+            assert_eq!(packet.permits_errors(), is_echo || is_neighbour);
             buffer[45] ^= 1;
             assert_eq!(Ipv6Packet::decode(&buffer).unwrap().icmp(), Err(DecodeError::Checksum));
         }

@@ -39,11 +39,13 @@ mod control;
 mod cursor;
 mod dsr;
 mod error;
+mod ethernet;
 mod icmp;
 mod icmp_response;
 mod icmpv6;
 mod ip;
 mod ipv6;
+mod ipv6_header;
 mod lost_packet;
 mod packet;
 mod payload;
@@ -72,10 +74,12 @@ pub use dsr::{
     DsrSourceRoute,
 };
 pub use error::{DecodeError, EncodeError};
+pub use ethernet::{ETHERNET_HEADER_LEN, EtherType, EthernetFrame};
 pub use icmp::{IcmpMessage, QuotedPacket, UnreachableCode};
 pub use icmpv6::{Icmpv6Message, Icmpv6Unreachable};
 pub use ip::{IPV4_HEADER_LEN, IpHeader, IpOptions};
-pub use ipv6::{IPV6_HEADER_LEN, IPV6_MIN_MTU, Ipv6Header, Ipv6Packet, edit_ipv6_header};
+pub use ipv6::Ipv6Packet;
+pub use ipv6_header::{IPV6_HEADER_LEN, IPV6_MIN_MTU, Ipv6Header, edit_ipv6_header};
 pub use packet::{Body, Packet};
 pub use payload::Payload;
 pub use routed_packet::RoutedPacket;
