@@ -1,19 +1,22 @@
-//! A TUN device: IP packets to and from a kernel.
+//! A TUN or TAP device: IP packets, or Ethernet frames, to and from a kernel.
 
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use driftway_base::{Duration, Ipv4Addr};
+use driftway_wire::HardwareAddr;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
-use tun_rs::{DeviceBuilder, SyncDevice};
+use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 use crate::netlink::{self, CarrierSwitch};
 
 /// Transmit queue length: packets that arrive while this process does not run.
 const QUEUE: u32 = 5000;
+/// Name of an interface for Ethernet frames.
+const ETHERNET_NAME: &str = "eth0";
 
 /// The user-space end of a TUN interface. It transfers whole IP packets, one at a time, and blocks
 /// only in [`wait`](Tun::wait). The interface is removed with this value.
@@ -30,6 +33,28 @@ impl Tun {
     /// Any error of the kernel; see [`check_requirements`](crate::check_requirements) for the requirements.
     pub fn open(address: Ipv4Addr, prefix: u8, mtu: u16) -> io::Result<Self> {
         let device = DeviceBuilder::new()
+            .ipv4(address, prefix, None)
+            .mtu(mtu)
+            .tx_queue_len(QUEUE)
+            .build_sync()?;
+        device.set_nonblocking(true)?;
+        Ok(Self { device, mtu })
+    }
+
+    /// Creates the same for Ethernet frames, with this hardware address.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn open_ethernet(
+        hardware: HardwareAddr,
+        address: Ipv4Addr,
+        prefix: u8,
+        mtu: u16,
+    ) -> io::Result<Self> {
+        let device = DeviceBuilder::new()
+            .layer(Layer::L2)
+            .name(ETHERNET_NAME)
+            .mac_addr(hardware.0)
             .ipv4(address, prefix, None)
             .mtu(mtu)
             .tx_queue_len(QUEUE)

@@ -2,6 +2,7 @@
 
 mod delivery;
 mod entry;
+mod frames;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -15,8 +16,10 @@ use driftway_net::{
     Event, FaultPlace, FrameBody, ImpossibleChange, LiveChange, Network, Output, Recording,
 };
 use driftway_scenario::{FaultKind, Network as Kind, Routing, Scenario};
+use driftway_wire::EthernetFrame;
 use typed_index_collections::{TiVec, ti_vec};
 
+use super::hardware_addresses::{HardwareAddresses, is_housekeeping};
 use super::ipv6_errors::DroppedIpv6;
 use super::kernel_packet::{KernelPacket, is_ipv6, is_link_local, number};
 use super::observer::{NetworkObserver, packet_of};
@@ -108,6 +111,8 @@ pub struct EmulatedNetwork {
     further_addresses: BTreeMap<IpAddr, NodeId>,
     /// The node to which packets for other addresses are sent.
     uplink: Option<NodeId>,
+    /// The hardware addresses, if kernels exchange frames.
+    frames: Option<HardwareAddresses>,
     /// True if packets of IPv6 are refused over the air.
     refuses_ipv6: bool,
     dropped_ipv6: DroppedIpv6,
@@ -137,7 +142,7 @@ pub fn not_emulated(scenario: &Scenario) -> Option<String> {
 pub fn ipv6_refusal(scenario: &Scenario) -> Option<String> {
     let mut airs = scenario.network.radio_networks();
     let routing = airs.find_map(|air| match &air.routing {
-        Routing::Static(_) => None,
+        Routing::Static(_) | Routing::None(_) => None,
         other => Some(other.label()),
     })?;
     Some(format!(
@@ -199,6 +204,7 @@ impl EmulatedNetwork {
             net,
             observer,
             further_addresses: BTreeMap::new(),
+            frames: None,
             refuses_ipv6: ipv6_refusal(scenario).is_some(),
             dropped_ipv6: DroppedIpv6::default(),
             uplink: None,
@@ -320,7 +326,9 @@ impl EmulatedNetwork {
         let nodes = (0..net.nodes()).map(NodeId::from).map(|node| {
             let position = net.position(node, at);
             let next_hop = |to: &NodeId| Some((*to, net.next_hop(node, *to)?));
-            let others = self.kernels.iter().filter(|kernel| **kernel != node);
+            // The routes of kernels are not the network's.
+            let others = self.kernels.iter().filter(|_| self.frames.is_none());
+            let others = others.filter(|kernel| **kernel != node);
             NodeStatus {
                 position,
                 is_radio_on: position.map(|_| net.is_radio_on(node)),
@@ -344,18 +352,34 @@ impl EmulatedNetwork {
         &self.net
     }
 
-    /// Accepts a packet from a kernel.
-    pub fn offer(&mut self, now: Instant, kernel: usize, bytes: &[u8]) {
+    /// Accepts a packet, or a frame, from a kernel; returns whether a program may have sent it.
+    pub fn offer(&mut self, now: Instant, kernel: usize, bytes: &[u8]) -> bool {
         self.on_timeout(now);
-        let Some(packet) = KernelPacket::read(bytes) else {
+        let node = self.kernels[kernel];
+        let mut is_of_program = true;
+        if self.carries_frames() {
+            match EthernetFrame::decode(bytes) {
+                Ok(frame) => {
+                    is_of_program = !is_housekeeping(&frame);
+                    self.count_entered(now, kernel);
+                    self.enter_frame(node, &frame, bytes);
+                }
+                Err(_) => self.counts.not_ip += 1,
+            }
+        } else if let Some(packet) = KernelPacket::read(bytes) {
+            self.count_entered(now, kernel);
+            self.enter(node, packet, bytes);
+        } else {
             self.counts.not_ip += 1;
-            return;
-        };
+        }
+        self.settle();
+        is_of_program
+    }
+
+    fn count_entered(&mut self, now: Instant, kernel: usize) {
         let counts = &mut self.counts.by_kernel[kernel];
         counts.entered += 1;
         counts.first_entered.get_or_insert(now);
-        self.enter(self.kernels[kernel], packet, bytes);
-        self.settle();
     }
 
     /// Returns the next packet that leaves.

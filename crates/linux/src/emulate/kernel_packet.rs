@@ -6,9 +6,9 @@ use driftway_base::{Ecn, Ipv4Addr};
 use driftway_net::OPAQUE_STREAM;
 use driftway_net::addresses::is_of_many;
 use driftway_wire::{
-    Body, DecodeError, IPV4_HEADER_LEN, IPV6_HEADER_LEN, IcmpMessage, IpHeader, IpOptions,
-    Ipv6Packet, Packet, Payload, QuotedPacket, UdpDatagram, UnreachableCode, edit_header,
-    edit_ipv6_header,
+    Body, DecodeError, EtherType, EthernetFrame, IPV4_HEADER_LEN, IPV6_HEADER_LEN, IcmpMessage,
+    IpHeader, IpOptions, Ipv6Packet, Packet, Payload, QuotedPacket, UdpDatagram, UnreachableCode,
+    edit_header, edit_ipv6_header,
 };
 
 /// Payload stream of kernels' packets, whose offset is the packet's number.
@@ -119,6 +119,33 @@ impl KernelPacket {
             payload.offset = number;
         }
         self.packet
+    }
+}
+
+/// A frame as the network sees it: what is in it if that is IP, else only its length. No error is sent about it.
+pub fn seen_frame(frame: &EthernetFrame<'_>) -> KernelPacket {
+    let is_ip = [EtherType::IPV4, EtherType::IPV6].contains(&frame.ether_type);
+    let packet = Some(frame.payload).filter(|_| is_ip).and_then(KernelPacket::read);
+    let unspecified = Ipv4Addr::UNSPECIFIED;
+    let mut packet = packet.unwrap_or_else(|| {
+        let ip = IpHeader::new(unspecified, unspecified);
+        let len = frame.payload.len();
+        let packet = opaque(ip, len as u32, OPAQUE_STREAM);
+        KernelPacket { packet, ends: (unspecified.into(), unspecified.into()), len }
+    });
+    if let Some(payload) = payload_mut(&mut packet.packet.body) {
+        payload.stream = OPAQUE_STREAM;
+    }
+    let ip = &mut packet.packet.ip;
+    ip.destination = if frame.destination.is_group() { ALL_SYSTEMS } else { unspecified };
+    packet
+}
+
+/// Sets the Congestion Experienced codepoint of a packet of IP.
+pub fn write_congestion(packet: &mut [u8]) {
+    let at = if is_ipv6(packet) { 7 } else { 8 };
+    if let Some(hops) = packet.get(at).copied() {
+        rewrite(packet, hops, Ecn::Ce);
     }
 }
 

@@ -22,6 +22,7 @@ mod crowd;
 mod cut_off;
 mod echo;
 mod emulate;
+mod emulate_frames;
 mod emulate_ipv6;
 mod emulate_lab;
 mod emulate_radio;
@@ -95,6 +96,7 @@ const MODULES: &[&[Test]] = &[
     emulate_lab::TESTS,
     emulate_radio::TESTS,
     emulate::TESTS,
+    emulate_frames::TESTS,
     emulate_ipv6::TESTS,
     windows::TESTS,
     transfer::TESTS,

@@ -41,8 +41,8 @@ impl EmulatedNetwork {
         let now = self.net.now();
         let Some(mut stored) = self.store.deliver(now, number) else { return };
         let Some(kernel) = kernel else {
-            // A router listens to no group.
-            if is_of_many(packet.ip.destination) {
+            // A router listens to no group, and reads no frames.
+            if is_of_many(packet.ip.destination) || self.carries_frames() {
                 return self.store.give_back(stored.bytes);
             }
             self.counts.to_routers += u64::from(stored.is_first);
@@ -60,6 +60,9 @@ impl EmulatedNetwork {
                 counts.bytes += stored.bytes.len() as u64;
             }
             Some(_) => {}
+        }
+        if self.carries_frames() {
+            return self.deliver_frame(kernel, packet, stored);
         }
         rewrite(&mut stored.bytes, packet.ip.ttl, packet.ip.ecn);
         self.departing.push_back(DepartingPacket { kernel, due: now, bytes: stored.bytes });
@@ -122,6 +125,10 @@ impl EmulatedNetwork {
 
     /// Delivers a packet that the network itself has made.
     pub(super) fn deliver_own(&mut self, kernel: usize, packet: &Packet) {
+        // Between neighbours nothing is routed, and nothing reported.
+        if self.carries_frames() {
+            return;
+        }
         let reporter = node_of(packet.ip.source).map(|node| ipv6_addresses(node)[0]);
         if let Some(reporter) = reporter
             && let Some(translated) = self.dropped_ipv6.translate(packet, reporter)

@@ -1,5 +1,7 @@
 //! The network with real packets, in virtual time.
 
+#[path = "test/frames.rs"]
+mod frames;
 #[path = "test/ipv6.rs"]
 mod ipv6;
 

@@ -136,6 +136,21 @@ fn link_local_packets_are_not_forwarded() {
     assert!(matches!(&leaves(&mut air, at(100))[..], [(FAR, _, bytes)] if *bytes == local));
 }
 
+/// Without routing each packet, of either version, goes straight to its destination.
+#[test]
+fn without_routing_packets_reach_nodes_in_range() {
+    for (to, arrives) in [(1, true), (2, false)] {
+        let mut network = radios(3, "none", &format!("{MAC}\nfeedback = \"none\""));
+        network.offer(at(0), NEAR, &segment6(header(0, to)));
+        network.offer(at(100), NEAR, &encode(&segment(0, to)));
+        // A router in range resets the connections.
+        assert_eq!(leaves(&mut network, at(1000)).len(), if arrives { 2 } else { 0 });
+        let counts = network.counts();
+        let (reached, lost) = (counts.to_routers, counts.drops.get("link-failure").copied());
+        assert_eq!((reached, lost), if arrives { (2, None) } else { (0, Some(2)) });
+    }
+}
+
 #[test]
 fn static_routes_over_the_air_carry_ipv6_and_others_refuse_it() {
     let mut medium = radios(3, "static", MAC);
@@ -161,4 +176,40 @@ fn static_routes_over_the_air_carry_ipv6_and_others_refuse_it() {
         leaves(&mut medium, at(2000));
         assert_eq!(medium.counts().ipv6_refused, 1);
     }
+}
+
+/// Behind a gateway to AODV: wires carry it, the air does not.
+#[test]
+fn wires_of_a_mixed_network_carry_ipv6() {
+    let text = r#"
+        name = "m"
+        duration = "100 s"
+        [network]
+        kind = "mixed"
+        nodes = ["host", "router", "gateway", "a"]
+        wire = [
+            { between = ["host", "router"], rate = "10 Mbit/s", delay = "1 ms" },
+            { between = ["router", "gateway"], rate = "10 Mbit/s", delay = "1 ms" },
+        ]
+        [network.air]
+        radios = ["gateway", "a"]
+        mobility = { chain = "200 m" }
+        routing = "aodv"
+        [[flow]]
+        from = "host"
+        to = "a"
+        application = "ftp"
+    "#;
+    let scenario = Scenario::parse("m.toml", text, &[]).unwrap();
+    let mut network = EmulatedNetwork::new(&scenario, 1, &[0, 2].map(NodeId::new)).unwrap();
+    network.offer(at(0), NEAR, &segment6(header(0, 2)));
+    let arrived = segment6(Ipv6Header { hop_limit: 63, ..header(0, 2) });
+    assert!(matches!(&leaves(&mut network, at(100))[..], [(FAR, _, bytes)] if *bytes == arrived));
+    network.offer(at(100), NEAR, &segment6(header(0, 3)));
+    let out = leaves(&mut network, at(1000));
+    let is_prohibited = matches!(
+        only_message(&out).1,
+        Icmpv6Message::Unreachable { code: Icmpv6Unreachable::Prohibited, .. }
+    );
+    assert!(is_prohibited && network.counts().ipv6_refused == 1, "{:?}", network.counts());
 }
