@@ -4,6 +4,7 @@ mod aids;
 mod aodv;
 mod decode;
 mod dsr;
+mod ipv6;
 mod movement;
 mod router;
 mod scenario_file;
@@ -25,6 +26,7 @@ pub struct Target {
 /// All targets.
 pub const TARGETS: &[Target] = &[
     Target { name: "decode", run: decode::run },
+    Target { name: "ipv6", run: ipv6::run },
     Target { name: "scenario", run: scenario_file::run },
     Target { name: "movement", run: movement::run },
     Target { name: "movement-fcd", run: movement::sumo_fcd },

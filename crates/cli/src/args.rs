@@ -164,6 +164,12 @@ pub struct EmulateArgs {
     /// Give NODE a further ADDRESS; repeatable
     #[arg(long, value_name = "NODE=ADDRESS", value_parser = assignment)]
     pub address: Vec<(String, String)>,
+    /// Carry Ethernet frames to neighbours; the nodes' kernels route
+    #[arg(long)]
+    pub ethernet: bool,
+    /// Make what is behind INTERFACE of the host, a container or a virtual machine, NODE; repeatable
+    #[arg(long, value_name = "NODE=INTERFACE", value_parser = assignment)]
+    pub attach: Vec<(String, String)>,
     /// Write emulation.json, results.json, samples, scenario.toml to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -36,6 +36,8 @@ const SHARED_MEMORY: &str = "/dev/shm";
 /// Levels of directories that a node finds below its `/run`: daemons expect them, as they were
 /// created when the machine started.
 const RUN_DEPTH: u32 = 2;
+/// Number of texts of [`NodeFiles`].
+const FILES: usize = 4;
 /// Interval between checks for remaining processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -48,6 +50,8 @@ pub struct NodeFiles {
     pub hosts: String,
     /// Content of `/etc/resolv.conf`.
     pub resolv_conf: String,
+    /// Content of `/etc/gai.conf`.
+    pub gai_conf: String,
 }
 
 /// The namespaces of a process, for others to enter.
@@ -106,7 +110,8 @@ impl NodeInit {
     fn prepare(&mut self, files: &NodeFiles) -> io::Result<Option<String>> {
         let ended = || io::Error::new(io::ErrorKind::BrokenPipe, "a node's first process ended");
         let socket = self.socket.as_mut().ok_or_else(ended)?;
-        for text in [&files.host_name, &files.hosts, &files.resolv_conf] {
+        let NodeFiles { host_name, hosts, resolv_conf, gai_conf } = files;
+        for text in [host_name, hosts, resolv_conf, gai_conf] {
             socket.write_all(text.as_bytes())?;
             socket.write_all(&[0])?;
         }
@@ -193,7 +198,8 @@ fn reap() -> io::Result<bool> {
 
 fn read_files(socket: &mut UnixStream) -> io::Result<NodeFiles> {
     let (mut texts, mut buffer) = (vec![Vec::new()], [0; 4096]);
-    while texts.len() < 4 {
+    // The last one is behind the last zero.
+    while texts.len() < FILES + 1 {
         let len = match socket.read(&mut buffer)? {
             0 => return Err(io::ErrorKind::UnexpectedEof.into()),
             len => len,
@@ -207,7 +213,8 @@ fn read_files(socket: &mut UnixStream) -> io::Result<NodeFiles> {
     }
     let mut texts = texts.into_iter().map(|text| String::from_utf8_lossy(&text).into_owned());
     let mut next = || texts.next().unwrap_or_default();
-    Ok(NodeFiles { host_name: next(), hosts: next(), resolv_conf: next() })
+    let (host_name, hosts, resolv_conf) = (next(), next(), next());
+    Ok(NodeFiles { host_name, hosts, resolv_conf, gai_conf: next() })
 }
 
 /// Gives the calling process's namespaces files, processes and a name of their own.
@@ -229,6 +236,7 @@ fn install(files: &NodeFiles) -> io::Result<()> {
     mount_over(Path::new("/sys"), "sysfs", MsFlags::MS_NOEXEC, None)?;
     replace(Path::new("/etc/hosts"), &files.hosts)?;
     replace(Path::new("/etc/resolv.conf"), &files.resolv_conf)?;
+    replace(Path::new("/etc/gai.conf"), &files.gai_conf)?;
     Ok(sethostname(&files.host_name)?)
 }
 

@@ -15,18 +15,23 @@
 //!
 //! | item | here |
 //! |---|---|
-//! | IPv6, and systems other than Linux | not supported |
+//! | IPv6 | an emulated network carries it over links and static routes; the shim passes it on |
+//! | systems other than Linux | not supported |
 //! | the wait of a packet before it is read from a device | not measured; an overflow of a device's queue is reported |
 //! | exact times | a packet leaves late if the thread is delayed; the lateness is measured ([`LatenessHistogram`]) |
-//! | multicast beyond neighbours, Ethernet | not forwarded; devices are TUN |
+//! | multicast beyond neighbours | not forwarded |
+//! | several interfaces of a node | one device for all its links and radios |
+//! | the carrier of an attached interface | stays, whatever happens to the links |
 //! | routers before an [`Uplink`] in a traceroute beyond it | their errors quote other addresses |
-//! | errors about fragments and unknown protocols | routers of an emulated network send none, but for unknown addresses |
+//! | errors about fragments and unknown protocols of IPv4 | routers of an emulated network send none, but for unknown addresses |
+//! | the length of errors about IPv6 packets | that of ICMP until they arrive |
 //! | several connections over one [`ImpairedTun`] | a [`ConnectionDriver`] has one |
 //!
 //! The crate `shim` lists the limits of the shim.
 
 #![forbid(unsafe_code)]
 
+mod attachment;
 mod clock;
 mod connection_driver;
 mod diag;
@@ -55,10 +60,10 @@ pub use driftway_net::{
     Event as NetworkEvent, FaultPlace, ImpossibleChange, LiveChange, Network as ObservedNetwork,
 };
 pub use emulate::{
-    ChangeOutcome, DepartingPacket, EmulatedNetwork, Emulation, EmulationControl, EmulationCounts,
-    EmulationReport, FaultRecord, KernelCounts, LatenessHistogram, LinkStatus, NetworkObserver,
-    NetworkStatus, NodeStatus, PathEnd, RunningEmulation, Tolerance, UnchangeableLink, end_nodes,
-    link_changes, node_count, not_emulated,
+    ChangeOutcome, DepartingPacket, EmulatedNetwork, EmulatedNodes, Emulation, EmulationControl,
+    EmulationCounts, EmulationReport, FaultRecord, KernelCounts, LatenessHistogram, LinkStatus,
+    NetworkObserver, NetworkStatus, NodeStatus, PathEnd, RunningEmulation, Tolerance,
+    UnchangeableLink, end_nodes, ipv6_refusal, link_changes, node_count, not_emulated,
 };
 pub use helper_process::{current_executable, detach as detach_helper, spawn as spawn_helper};
 pub use isolation::{NodeFiles, run_node_init};

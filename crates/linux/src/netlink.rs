@@ -13,7 +13,7 @@ use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkDeserializable,
     NetlinkHeader, NetlinkMessage, NetlinkPayload, NetlinkSerializable,
 };
-use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
 };
@@ -235,24 +235,27 @@ pub fn add_veth(name: &str, peer: &str, namespace: RawFd) -> io::Result<()> {
 }
 
 /// Adds an address to an interface of the calling thread's namespace.
-pub fn add_address(index: u32, address: Ipv4Addr, prefix: u8) -> io::Result<()> {
+pub fn add_address(index: u32, address: IpAddr, prefix: u8) -> io::Result<()> {
     let mut message = AddressMessage::default();
-    message.header.family = AddressFamily::Inet;
+    message.header.family = family(address);
     message.header.prefix_len = prefix;
     message.header.index = index;
-    let address = IpAddr::V4(address);
+    if address.is_ipv6() {
+        // It is nobody else's, and can be used at once.
+        message.header.flags = AddressHeaderFlags::Nodad;
+    }
     message.attributes = vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
     create(RouteNetlinkMessage::NewAddress(message))
 }
 
-/// Adds a route of the calling thread's namespace over an interface: to a network, or the default route.
+/// Adds a route of the calling thread's namespace over an interface: to a network, or the default route of IPv4.
 pub fn add_route(
-    to: Option<(Ipv4Addr, u8)>,
+    to: Option<(IpAddr, u8)>,
     gateway: Option<Ipv4Addr>,
     index: u32,
 ) -> io::Result<()> {
     let mut message = RouteMessage::default();
-    message.header.address_family = AddressFamily::Inet;
+    message.header.address_family = to.map_or(AddressFamily::Inet, |(network, _)| family(network));
     message.header.table = RouteHeader::RT_TABLE_MAIN;
     message.header.protocol = RouteProtocol::Boot;
     message.header.kind = RouteType::Unicast;
@@ -260,10 +263,17 @@ pub fn add_route(
     message.attributes = vec![RouteAttribute::Oif(index)];
     if let Some((network, prefix)) = to {
         message.header.destination_prefix_length = prefix;
-        message.attributes.push(RouteAttribute::Destination(RouteAddress::Inet(network)));
+        message.attributes.push(RouteAttribute::Destination(network.into()));
     }
     message.attributes.extend(gateway.map(|by| RouteAttribute::Gateway(RouteAddress::Inet(by))));
     create(RouteNetlinkMessage::NewRoute(message))
+}
+
+const fn family(address: IpAddr) -> AddressFamily {
+    match address {
+        IpAddr::V4(_) => AddressFamily::Inet,
+        IpAddr::V6(_) => AddressFamily::Inet6,
+    }
 }
 
 fn create(message: RouteNetlinkMessage) -> io::Result<()> {

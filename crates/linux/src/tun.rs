@@ -1,18 +1,22 @@
-//! A TUN device: IP packets to and from a kernel.
+//! A TUN or TAP device: IP packets, or Ethernet frames, to and from a kernel.
 
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use driftway_base::{Duration, Ipv4Addr};
+use driftway_wire::HardwareAddr;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
-use tun_rs::{DeviceBuilder, SyncDevice};
+use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
 use crate::netlink::{self, CarrierSwitch};
 
 /// Transmit queue length: packets that arrive while this process does not run.
 const QUEUE: u32 = 5000;
+/// Name of an interface for Ethernet frames.
+const ETHERNET_NAME: &str = "eth0";
 
 /// The user-space end of a TUN interface. It transfers whole IP packets, one at a time, and blocks
 /// only in [`wait`](Tun::wait). The interface is removed with this value.
@@ -37,6 +41,28 @@ impl Tun {
         Ok(Self { device, mtu })
     }
 
+    /// Creates the same for Ethernet frames, with this hardware address.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn open_ethernet(
+        hardware: HardwareAddr,
+        address: Ipv4Addr,
+        prefix: u8,
+        mtu: u16,
+    ) -> io::Result<Self> {
+        let device = DeviceBuilder::new()
+            .layer(Layer::L2)
+            .name(ETHERNET_NAME)
+            .mac_addr(hardware.0)
+            .ipv4(address, prefix, None)
+            .mtu(mtu)
+            .tx_queue_len(QUEUE)
+            .build_sync()?;
+        device.set_nonblocking(true)?;
+        Ok(Self { device, mtu })
+    }
+
     /// A switch for the interface's carrier, which is on at first. Without it the kernel sends
     /// nothing over the interface; packets that are written to the device still reach the kernel. To
     /// be called in the interface's namespace.
@@ -51,15 +77,15 @@ impl Tun {
     ///
     /// # Errors
     /// Any error of the kernel.
-    pub(crate) fn add_address(&self, address: Ipv4Addr) -> io::Result<()> {
-        netlink::add_address(self.device.if_index()?, address, 32)
+    pub(crate) fn add_address(&self, address: IpAddr, prefix: u8) -> io::Result<()> {
+        netlink::add_address(self.device.if_index()?, address, prefix)
     }
 
-    /// Adds a route over the interface: to a network, or the default route. To be called in its namespace.
+    /// Adds a route over the interface: to a network, or the default route of IPv4. To be called in its namespace.
     ///
     /// # Errors
     /// Any error of the kernel.
-    pub(crate) fn add_route(&self, to: Option<(Ipv4Addr, u8)>) -> io::Result<()> {
+    pub(crate) fn add_route(&self, to: Option<(IpAddr, u8)>) -> io::Result<()> {
         netlink::add_route(to, None, self.device.if_index()?)
     }
 

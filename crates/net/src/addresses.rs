@@ -1,5 +1,7 @@
 //! Addresses of nodes.
 
+use std::net::Ipv6Addr;
+
 use driftway_base::{Ipv4Addr, NodeId};
 
 const FIRST_ADDRESS: u32 = 0x0a00_0001;
@@ -10,6 +12,28 @@ const SUBNET_BROADCAST: Ipv4Addr = Ipv4Addr::new(10, 255, 255, 255);
 /// Returns the address of a node: 10.0.0.1 for node 0.
 pub fn address(node: NodeId) -> Ipv4Addr {
     Ipv4Addr::from(FIRST_ADDRESS + node.number())
+}
+
+/// Prefixes of the IPv6 addresses of nodes: unique local addresses (RFC 4193), of which this is the shortest to type,
+/// and link-local ones.
+const IPV6_PREFIXES: [Ipv6Addr; 2] =
+    [Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 0), Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0)];
+/// Length of these prefixes (bits).
+pub const IPV6_PREFIX_LEN: u8 = 64;
+
+/// Returns the IPv6 addresses of a node, the global and the link-local one: fd00::1 and fe80::1 for node 0.
+pub fn ipv6_addresses(node: NodeId) -> [Ipv6Addr; 2] {
+    IPV6_PREFIXES.map(|prefix| Ipv6Addr::from(prefix.to_bits() | u128::from(node.number() + 1)))
+}
+
+/// Returns the node of an IPv6 address in a network of `nodes` nodes.
+pub fn node_at_ipv6(address: Ipv6Addr, nodes: usize) -> Option<NodeId> {
+    let prefix = Ipv6Addr::from(address.to_bits() & !u128::from(u64::MAX));
+    if !IPV6_PREFIXES.contains(&prefix) {
+        return None;
+    }
+    let node = (address.to_bits() as u64).checked_sub(1)?;
+    (node < nodes as u64).then(|| NodeId::new(node as u32))
 }
 
 /// Returns the end of a path to whose attached network an address belongs: 10.1.0.0/16 behind the
@@ -47,4 +71,24 @@ pub fn node_of(address: Ipv4Addr) -> Option<NodeId> {
 /// the network of all nodes, 10.0.0.0/8.
 pub fn is_of_many(address: Ipv4Addr) -> bool {
     address.is_multicast() || address.is_broadcast() || address == SUBNET_BROADCAST
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn ipv6_addresses_and_nodes_are_one_to_one() {
+        for node in [0, 1, 9, 70_000].map(NodeId::new) {
+            for address in ipv6_addresses(node) {
+                assert_eq!(node_at_ipv6(address, 70_001), Some(node));
+                assert_eq!(node_at_ipv6(address, node.index()), None);
+            }
+        }
+        let [first, local] = ipv6_addresses(NodeId::new(0));
+        assert_eq!((first.to_string(), local.to_string()), ("fd00::1".into(), "fe80::1".into()));
+        for other in ["fd00::", "fd01::1", "fe80::1:0:0:0:1", "fd00::1:0:0:1", "::1"] {
+            assert_eq!(node_at_ipv6(other.parse().unwrap(), 100), None, "{other}");
+        }
+    }
 }

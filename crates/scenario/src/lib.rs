@@ -73,7 +73,7 @@ pub use adhoc::dsr::{FlowState, RequestTableHighest, RequestTableIds, RequestTab
 pub use adhoc::dsr_cache::{DsrCache, DsrUpdate, PathCacheLimits};
 pub use adhoc::energy::Energy;
 pub use adhoc::mac::{MacKind, MacTimeout};
-pub use adhoc::routing::{RoutingKind, StaticRouting};
+pub use adhoc::routing::{NoRouting, RoutingKind, StaticRouting};
 pub use adhoc::{
     Adhoc, Aodv, Arp, CaptureRatio, Compat, Dcf, Dsr, Fading, Feedback, FileNames, LinkRetry,
     LinkSignals, Mac, Mobility, MobilityModel, MovementFile, MovementFormat, Point, Propagation,

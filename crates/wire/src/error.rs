@@ -27,7 +27,7 @@ pub enum EncodeError {
 pub enum DecodeError {
     /// A header, or the length that it announces, extends past the end of the bytes.
     Truncated,
-    /// IP version other than 4.
+    /// Another IP version than the expected one.
     Version(u8),
     /// A length field is shorter than its own header, or exceeds the enclosing length.
     HeaderLength,
@@ -95,7 +95,7 @@ impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Truncated => f.write_str("truncated packet"),
-            Self::Version(version) => write!(f, "IP version {version}, not 4"),
+            Self::Version(version) => write!(f, "IP version {version} is not expected here"),
             Self::HeaderLength => f.write_str("invalid header or length field"),
             Self::HeaderChecksum => f.write_str("wrong IP header checksum"),
             Self::Checksum => f.write_str("wrong transport checksum"),

@@ -1,4 +1,4 @@
-//! Packet formats: IPv4, ARP, TCP, UDP, ICMP, AODV (RFC 3561) and DSR (RFC 4728).
+//! Packet formats: IPv4, ARP, TCP, UDP, ICMP, AODV (RFC 3561) and DSR (RFC 4728); IPv6 as far as it is carried for others.
 //!
 //! There are two levels: an owned representation in which illegal states cannot be expressed ([`Packet`] and
 //! its parts), and the bytes of the wire format. A simulation uses the representation only; any packet can be
@@ -9,6 +9,7 @@
 //! | what | why |
 //! |---|---|
 //! | fragments: rejected | driftway's paths report their MTU to the sender; fragmentation is not studied |
+//! | IPv6 ([`Ipv6Packet`]): extension headers are skipped, of ICMPv6 there are echo messages and errors | driftway's own hosts and routing use IPv4 |
 //! | IP options: kept as bytes without interpretation; omitted in quotations and echo replies | nothing here acts on them |
 //! | TCP's reserved bits (RFC 9768 uses one): dropped | ECN is that of RFC 3168 |
 //! | TCP options other than those of [`TcpOptions`]: dropped | RFC 9293 §3.2 allows it |
@@ -38,9 +39,13 @@ mod control;
 mod cursor;
 mod dsr;
 mod error;
+mod ethernet;
 mod icmp;
 mod icmp_response;
+mod icmpv6;
 mod ip;
+mod ipv6;
+mod ipv6_header;
 mod lost_packet;
 mod packet;
 mod payload;
@@ -69,8 +74,12 @@ pub use dsr::{
     DsrSourceRoute,
 };
 pub use error::{DecodeError, EncodeError};
+pub use ethernet::{ETHERNET_HEADER_LEN, EtherType, EthernetFrame};
 pub use icmp::{IcmpMessage, QuotedPacket, UnreachableCode};
+pub use icmpv6::{Icmpv6Message, Icmpv6Unreachable};
 pub use ip::{IPV4_HEADER_LEN, IpHeader, IpOptions};
+pub use ipv6::Ipv6Packet;
+pub use ipv6_header::{IPV6_HEADER_LEN, IPV6_MIN_MTU, Ipv6Header, edit_ipv6_header};
 pub use packet::{Body, Packet};
 pub use payload::Payload;
 pub use routed_packet::RoutedPacket;

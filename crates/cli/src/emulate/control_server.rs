@@ -15,7 +15,7 @@ use driftway_scenario::Scenario;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use nix::unistd::geteuid;
 
-use super::plan::read_node;
+use super::node_argument::read_node;
 use super::programs::Names;
 use crate::args::ScenarioArgs;
 use crate::check::load_scenario;

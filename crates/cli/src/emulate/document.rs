@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::Ipv4Addr;
 
 use driftway_base::{Duration, Instant, NodeId};
-use driftway_linux::{EmulationCounts, EmulationReport, KernelCounts};
+use driftway_linux::{EmulationCounts, EmulationReport, KernelCounts, ipv6_refusal};
 use driftway_scenario::{Feedback, Scenario};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,7 +17,7 @@ use crate::ctl::protocol::Changed;
 use crate::text::{count, list, value, wrapped};
 
 /// Version of the schema of [`EmulationDocument`], incremented by incompatible changes.
-const SCHEMA: u32 = 3;
+const SCHEMA: u32 = 4;
 
 /// Results of one `driftway emulate`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -59,8 +59,10 @@ pub struct EmulationDocument {
     marks: u64,
     /// Packets addressed to routers, and messages from routers to kernels.
     routers: Routers,
-    /// Packets that were not IPv4 and were not forwarded.
-    not_ipv4: u64,
+    /// Packets that were neither IPv4 nor IPv6 and were not forwarded.
+    not_ip: u64,
+    /// Packets of IPv6 that were refused because routing over the air finds routes for IPv4 only.
+    ipv6_refused: u64,
     /// Packets that a kernel dropped before they reached the network.
     overflows: u64,
     /// Packets that a kernel did not accept after the network delivered them.
@@ -197,10 +199,11 @@ impl EmulationDocument {
             drops,
             to_routers,
             icmp_from_routers: messages,
-            not_ipv4,
+            not_ip,
+            ipv6_refused,
             ..
         } = report.counts.clone();
-        let of_node = |(node, counts): (&NodeId, &KernelCounts)| NodePackets {
+        let of_node = |(node, counts): (NodeId, &KernelCounts)| NodePackets {
             node: node.index(),
             sent: Direction {
                 from: addresses[node.index()],
@@ -211,7 +214,7 @@ impl EmulationDocument {
                 delivered_to_routers: counts.to_routers,
             },
         };
-        let nodes: Vec<_> = plan.nodes.iter().zip(&by_kernel).map(of_node).collect();
+        let nodes: Vec<_> = plan.kernels().zip(&by_kernel).map(of_node).collect();
         let [forward, backward] = plan.ends.map(|end| {
             nodes.iter().find(|packets| packets.node == end.index()).map(|packets| packets.sent)
         });
@@ -238,7 +241,8 @@ impl EmulationDocument {
             drops,
             marks: report.marked,
             routers: Routers { packets: to_routers, messages },
-            not_ipv4,
+            not_ip,
+            ipv6_refused,
             overflows: report.overflows,
             refused: report.refused,
             lateness: Lateness {
@@ -267,7 +271,8 @@ fn notes(scenario: &Scenario) -> Vec<String> {
     let silent = "nodes with radios report no undeliverable packet and no expired time to live \
                   (feedback is \"none\", as in ns-2), so traceroute and mtr do not show them; \
                   feedback = \"icmp-unreachable\" makes them";
-    is_silent.then(|| silent.to_owned()).into_iter().collect()
+    let silent = is_silent.then(|| silent.to_owned());
+    silent.into_iter().chain(ipv6_refusal(scenario)).collect()
 }
 
 impl fmt::Display for EmulationDocument {
@@ -308,8 +313,11 @@ impl fmt::Display for EmulationDocument {
         if self.routers.messages > 0 {
             writeln!(f, "from routers: {}", count(self.routers.messages, "message"))?;
         }
-        if self.not_ipv4 > 0 {
-            writeln!(f, "not IPv4, not forwarded: {}", count(self.not_ipv4, "packet"))?;
+        if self.not_ip > 0 {
+            writeln!(f, "no IP, not forwarded: {}", count(self.not_ip, "packet"))?;
+        }
+        if self.ipv6_refused > 0 {
+            writeln!(f, "IPv6, refused: {}", count(self.ipv6_refused, "packet"))?;
         }
         if let Some(status) = self.far_exit_status {
             writeln!(f, "The far program exited by itself, with status {status}.")?;
@@ -365,8 +373,9 @@ mod test {
             let set = ("network.feedback".to_owned(), feedback.to_owned());
             notes(&Scenario::load(Path::new(file), &[set]).unwrap())
         };
-        assert_eq!(notes_with("icmp-unreachable"), [""; 0]);
         assert!(notes_with("none")[0].contains("traceroute"));
+        let [ipv6] = &notes_with("icmp-unreachable")[..] else { panic!() };
+        assert!(ipv6.contains("AODV finds routes to IPv4 addresses only"), "{ipv6}");
     }
 
     #[test]
@@ -405,7 +414,8 @@ mod test {
             drops: BTreeMap::from([("partition", 1)]),
             marks: 0,
             routers: Routers { packets: 0, messages: 0 },
-            not_ipv4: 0,
+            not_ip: 0,
+            ipv6_refused: 0,
             overflows: 0,
             refused: 0,
             lateness: Lateness {

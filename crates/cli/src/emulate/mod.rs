@@ -2,8 +2,10 @@
 
 mod connections;
 mod control_server;
+mod devices;
 pub mod document;
 mod gate;
+mod node_argument;
 mod node_files;
 mod plan;
 mod programs;
@@ -22,8 +24,8 @@ use std::process::ExitCode;
 
 use driftway_base::NodeId;
 use driftway_linux::{
-    Emulation, Namespace, NamespaceReaper, RunningEmulation, Uplink, check_requirements,
-    current_executable,
+    EmulatedNodes, Emulation, Namespace, NamespaceReaper, RunningEmulation, Uplink,
+    check_requirements, current_executable,
 };
 use driftway_scenario::{Scenario, Size};
 use driftway_sim::log::EventLog;
@@ -36,6 +38,7 @@ use crate::failure::{Failure, failed};
 use crate::files::{OutputDir, Staging};
 use crate::output::{check_output, json, with_output};
 use control_server::{ControlServer, Controlled};
+use devices::Devices;
 use document::{EmulationDocument, Ends};
 use gate::Gate;
 use node_files::{host_resolvers, node_files};
@@ -67,7 +70,8 @@ pub fn emulate(args: &EmulateArgs) -> Result<ExitCode, Failure> {
     check_requirements().map_err(|missing| Failure::Input(missing.to_string()))?;
     with_output(out, |destination| {
         let mut staging = destination.map(OutputDir::stage).transpose()?;
-        let mut recording = Recording::open(args, &scenario, staging.as_ref())?;
+        let mut recording =
+            Recording::open(args, &scenario, plan.devices.is_ethernet, staging.as_ref())?;
         let (document, end) = run_programs(args, &scenario, &plan, &mut recording)?;
         if let (Some(staging), Some(end)) = (&mut staging, end) {
             end.write(staging)?;
@@ -165,18 +169,22 @@ fn make_nodes(
     recording: &mut Recording,
 ) -> Result<(Emulation, Names), Failure> {
     let (mtu, observer) = (mtu(scenario), recording.observer());
-    let mut emulation = Emulation::observed(scenario, args.seed, mtu, &plan.nodes, observer)
+    let Devices { uplink, attached, addresses: further, is_ethernet } = &plan.devices;
+    let setup = EmulatedNodes { mtu, nodes: &plan.nodes, attached, is_ethernet: *is_ethernet };
+    let mut emulation = Emulation::build(scenario, args.seed, &setup, observer)
         .map_err(|e| failed("make the namespaces", &e))?;
     let addresses = emulation.node_addresses();
     let nodes = 0..addresses.len() as u32;
-    let names = Names { names: nodes.map(|node| scenario.node_name(node)).collect(), addresses };
-    for (node, address) in &plan.addresses {
+    let names = nodes.map(|node| scenario.node_name(node)).collect();
+    let ipv6_addresses = emulation.ipv6_node_addresses();
+    let names = Names { names, addresses, ipv6_addresses };
+    for (node, address) in further {
         emulation
             .add_address(*node, *address)
             .map_err(|e| Failure::Input(format!("--address {node}={address}: {e}")))?;
     }
     let mut resolvers = Vec::new();
-    if let Some((node, interface)) = &plan.uplink {
+    if let Some((node, interface)) = uplink {
         resolvers = host_resolvers();
         emulation
             .add_uplink(*node, interface, &resolvers)

@@ -1,7 +1,7 @@
 //! The files of a node in place of the host's: names of all nodes, and no resolver.
 
 use std::fmt::Write;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use driftway_base::NodeId;
 use driftway_linux::NodeFiles;
@@ -15,7 +15,8 @@ const HOST_NAME_MAX: usize = 64;
 pub fn node_files(node: NodeId, names: &Names, resolvers: &[Ipv4Addr]) -> NodeFiles {
     let name = names.of(node);
     let host_name = if name.len() > HOST_NAME_MAX { numbered(node.index()) } else { name };
-    NodeFiles { host_name, hosts: hosts(names), resolv_conf: resolv_conf(resolvers) }
+    let (hosts, resolv_conf) = (hosts(names), resolv_conf(resolvers));
+    NodeFiles { host_name, hosts, resolv_conf, gai_conf: GAI_CONF.to_owned() }
 }
 
 /// The resolvers of the host that a node with an uplink reaches too: those that are not the host itself.
@@ -45,20 +46,25 @@ fn resolv_conf(resolvers: &[Ipv4Addr]) -> String {
 const RESOLV_CONF: &str = "# This network has no resolver; the nodes' names are in /etc/hosts.\n\
                            options timeout:1 attempts:1\n";
 
+/// Of two addresses of a name programs take that of IPv4 (RFC 6724 §2.1), which every network carries.
+const GAI_CONF: &str = "precedence ::ffff:0:0/96 100\n";
+
 /// Content of `/etc/hosts`: each node by its name, and by its number unless another node has that for a
 /// name.
 fn hosts(names: &Names) -> String {
     let mut text = "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost\n".to_owned();
-    for (node, address) in names.addresses.iter().enumerate() {
+    let ipv4 = names.addresses.iter().map(|address| IpAddr::from(*address)).enumerate();
+    let ipv6 = names.ipv6_addresses.iter().map(|address| IpAddr::from(*address)).enumerate();
+    for (node, address) in ipv4.chain(ipv6) {
         // Writing to a string does not fail.
-        let _ = write_host(&mut text, *address, &names.of(NodeId::from(node)), node, names);
+        let _ = write_host(&mut text, address, &names.of(NodeId::from(node)), node, names);
     }
     text
 }
 
 fn write_host(
     text: &mut String,
-    address: Ipv4Addr,
+    address: IpAddr,
     name: &str,
     node: usize,
     names: &Names,
@@ -85,11 +91,13 @@ mod test {
     #[test]
     fn every_node_has_a_name_and_a_number() {
         let addresses = [1, 2, 3].map(|last| Ipv4Addr::new(10, 0, 0, last)).to_vec();
-        let names = Names { addresses, names: ["host", "1", "n0"].map(str::to_owned).to_vec() };
+        let ipv6_addresses = vec!["fd00::1".parse().unwrap()];
+        let names = ["host", "1", "n0"].map(str::to_owned).to_vec();
+        let names = Names { addresses, ipv6_addresses, names };
         let files = node_files(NodeId::new(1), &names, &[]);
         assert!(files.resolv_conf.contains("no resolver"));
         assert_eq!(files.host_name, "n1");
         let lines: Vec<&str> = files.hosts.lines().skip(2).collect();
-        assert_eq!(lines, ["10.0.0.1\thost", "10.0.0.2\tn1", "10.0.0.3\tn0 n2"]);
+        assert_eq!(lines, ["10.0.0.1\thost", "10.0.0.2\tn1", "10.0.0.3\tn0 n2", "fd00::1\thost"]);
     }
 }

@@ -1,14 +1,14 @@
 //! The programs of an emulation and their nodes.
 
 use std::ffi::{OsStr, OsString};
-use std::net::Ipv4Addr;
-use std::path::Path;
 use std::process::Command;
 
 use driftway_base::NodeId;
 use driftway_linux::{end_nodes, node_count, not_emulated};
-use driftway_scenario::{Network, Scenario, nearest};
+use driftway_scenario::{Network, Scenario};
 
+use super::devices::Devices;
+use super::node_argument::read_node;
 use super::programs::{Names, Place, shell};
 use crate::args::{EmulateArgs, Start};
 use crate::failure::Failure;
@@ -18,16 +18,14 @@ use crate::failure::Failure;
 pub struct Plan {
     /// The two ends of the network.
     pub ends: [NodeId; 2],
-    /// Nodes with a kernel, in ascending order.
+    /// Nodes with a namespace, in ascending order.
     pub nodes: Vec<NodeId>,
     /// The program with which the emulation ends.
     pub main: MainProgram,
     /// The others: options, nodes and command lines.
     pub background: Vec<BackgroundProgram>,
-    /// The node with an uplink, and the interface of the host.
-    pub uplink: Option<(NodeId, String)>,
-    /// Further addresses of nodes.
-    pub addresses: Vec<(NodeId, Ipv4Addr)>,
+    /// Uplink, attached interfaces, addresses, Ethernet.
+    pub devices: Devices,
 }
 
 /// The program with which an emulation ends.
@@ -155,28 +153,30 @@ impl Plan {
         if is_path || !args.command.is_empty() || background.iter().any(|program| program.is_far) {
             nodes.extend(ends);
         }
-        let uplink = args.uplink.as_ref().map(|(node, interface)| {
-            let node = read_node("--uplink", node, scenario)?;
-            // The name is a part of a path.
-            let is_name = !interface.is_empty() && !interface.contains(['/', '\0']);
-            let exists = is_name && Path::new("/sys/class/net").join(interface).exists();
-            if exists { Ok((node, interface.clone())) } else { Err(no_interface(interface)) }
-        });
-        let uplink = uplink.transpose()?;
-        let addresses = args.address.iter().map(|(node, address)| {
-            let node = read_node("--address", node, scenario)?;
-            let address = address.parse().map_err(|_| {
-                let help = "it has to be an IPv4 address, as in 5=192.168.7.1";
-                Failure::Input(format!("--address {node}={address}: {help}"))
-            });
-            Ok((node, address?))
-        });
-        let addresses = addresses.collect::<Result<Vec<_>, Failure>>()?;
-        nodes.extend(uplink.iter().map(|(node, _)| *node));
-        nodes.extend(addresses.iter().map(|(node, _)| *node));
+        let devices = Devices::new(args, scenario)?;
+        let programs = background.iter().map(|program| (program.option(), program.node));
+        for (option, node) in programs.chain([("COMMAND".to_owned(), main.node)]) {
+            if let Some(interface) = devices.attached_to(node) {
+                return Err(Failure::Input(format!(
+                    "{option}: node {node} is what is behind {interface} (--attach), and its programs run there"
+                )));
+            }
+        }
+        nodes.extend(devices.uplink.iter().map(|(node, _)| *node));
+        nodes.extend(devices.addresses.iter().map(|(node, _)| *node));
+        // A router of the network reads no frames.
+        if devices.is_ethernet {
+            nodes.extend((0..node_count(scenario)).map(NodeId::from));
+        }
+        nodes.retain(|node| devices.attached_to(*node).is_none());
         nodes.sort_unstable();
         nodes.dedup();
-        Ok(Self { ends, nodes, main, background, uplink, addresses })
+        Ok(Self { ends, nodes, main, background, devices })
+    }
+
+    /// Returns the nodes with a kernel: those with a namespace, then those that are attached.
+    pub fn kernels(&self) -> impl Iterator<Item = NodeId> {
+        self.nodes.iter().copied().chain(self.devices.attached.iter().map(|(node, _)| *node))
     }
 
     /// Returns the place of a program at a node.
@@ -195,15 +195,6 @@ impl Plan {
     }
 }
 
-fn no_interface(name: &str) -> Failure {
-    let names = std::fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
-    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|name| name != "lo").collect();
-    names.sort();
-    let names = if names.is_empty() { "none but lo".to_owned() } else { names.join(", ") };
-    Failure::Input(format!("--uplink {name}: the host has no such interface; it has {names}"))
-}
-
 /// Message about a program that the shell could not run, if that is its status.
 pub fn not_run(program: &BackgroundProgram, status: Option<u8>) -> Option<String> {
     line_not_run(&program.option(), &program.line, status?)
@@ -218,38 +209,4 @@ pub fn line_not_run(option: &str, line: &OsStr, status: u8) -> Option<String> {
     };
     let line = line.to_string_lossy();
     Some(format!("{option} '{line}': {why} (status {status}): give its path, or one in PATH"))
-}
-
-/// Reads the node of an option: its name in a mixed network, its number, or the name of an end.
-///
-/// # Errors
-/// There is no such node.
-pub fn read_node(option: &str, text: &str, scenario: &Scenario) -> Result<NodeId, Failure> {
-    let [near, far] = end_nodes(scenario);
-    let count = node_count(scenario);
-    let name = |node: NodeId| scenario.node_name(node.number());
-    let nodes = || (0..count).map(NodeId::from);
-    let named = nodes().find(|node| name(*node) == text).map(NodeId::index);
-    match (named, text, text.parse()) {
-        (Some(node), ..) | (None, _, Ok(node)) if node < count => Ok(NodeId::from(node)),
-        (_, "near", _) => Ok(near),
-        (_, "far", _) => Ok(far),
-        _ if matches!(scenario.network, Network::Mixed(_)) => {
-            let names: Vec<String> = nodes().map(name).collect();
-            let nearest = nearest(text, names.iter().map(String::as_str))
-                .map_or(String::new(), |word| format!("; did you mean `{word}`?"));
-            Err(Failure::Input(format!(
-                "{option} {text}: there is no such node: NODE is a name of `network.nodes`, a number from \
-                 0 to {}, near ({}) or far ({}){nearest}",
-                count - 1,
-                name(near),
-                name(far)
-            )))
-        }
-        _ => Err(Failure::Input(format!(
-            "{option} {text}: there is no such node: NODE is a number from 0 to {}, near ({near}) or \
-             far ({far})",
-            count - 1
-        ))),
-    }
 }

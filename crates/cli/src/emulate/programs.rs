@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -25,6 +25,8 @@ pub struct Program(Command);
 pub struct Names {
     /// The addresses, in the order of the nodes.
     pub addresses: Vec<Ipv4Addr>,
+    /// The IPv6 addresses; none if there are nodes that it does not reach.
+    pub ipv6_addresses: Vec<Ipv6Addr>,
     /// The names: of a mixed network those of the file, else their numbers.
     pub names: Vec<String>,
 }
@@ -87,7 +89,7 @@ impl Program {
 
 /// The variables of a program's environment.
 pub fn environment(place: &Place<'_>) -> Vec<(String, String)> {
-    let Place { node, remote, names: Names { addresses, names } } = place;
+    let Place { node, remote, names: Names { addresses, names, .. } } = place;
     let mut variables = vec![
         ("DRIFTWAY_NODE".to_owned(), node.to_string()),
         ("DRIFTWAY_LOCAL".to_owned(), addresses[node.index()].to_string()),

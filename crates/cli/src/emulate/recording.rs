@@ -41,6 +41,7 @@ impl Recording {
     pub fn open(
         args: &EmulateArgs,
         scenario: &Scenario,
+        is_ethernet: bool,
         staging: Option<&Staging>,
     ) -> Result<Self, Failure> {
         if let Some(path) = &args.pcap {
@@ -62,7 +63,11 @@ impl Recording {
         if let Some(path) = &args.pcap {
             let file = File::create(path).map_err(|e| Failure::file("write", path, &e))?;
             let (out, thread) = start(file)?;
-            capture = Capture::new(Box::new(out), scenario, args.seed);
+            let of_packets = Capture::new(Box::new(out), scenario, args.seed);
+            capture = match is_ethernet {
+                true => of_packets.map(Capture::with_ethernet),
+                false => of_packets,
+            };
             capture_thread = Some((path.clone(), thread));
         }
         let is_used = log.is_some() || capture.is_some();

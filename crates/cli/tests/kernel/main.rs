@@ -7,6 +7,7 @@
 mod attempts;
 mod compare;
 mod emulate;
+mod emulate_devices;
 mod emulate_results;
 mod paper;
 mod shim;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     }
     let modules = [
         emulate::TESTS,
+        emulate_devices::TESTS,
         emulate_results::TESTS,
         shim_robustness::TESTS,
         paper::TESTS,

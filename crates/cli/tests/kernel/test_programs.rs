@@ -59,6 +59,10 @@ pub fn is_program_role() -> bool {
     env::args().nth(1).is_some_and(|role| role.starts_with("program-"))
 }
 
+fn pattern(len: usize) -> Vec<u8> {
+    (0..len).map(|n| (n % 251) as u8).collect()
+}
+
 /// Runs the role of this process.
 pub fn run_role() -> ExitCode {
     let address = |name| env::var(name).expect("the emulation sets the addresses");
@@ -91,6 +95,22 @@ pub fn run_role() -> ExitCode {
             let mut page = String::new();
             stream.read_to_string(&mut page).unwrap();
             print!("{page}");
+        }
+        // Sends a pattern of as many bytes as its argument says.
+        Some("program-pattern") => {
+            let mut stream = TcpStream::connect((address("DRIFTWAY_REMOTE"), PORT)).unwrap();
+            stream.write_all(&pattern(argument(2).parse().unwrap())).unwrap();
+            stream.shutdown(std::net::Shutdown::Write).unwrap();
+            stream.read_to_end(&mut Vec::new()).unwrap();
+        }
+        // Prints the number of bytes of that pattern that one client has sent.
+        Some("program-verify") => {
+            let listener = TcpListener::bind((address("DRIFTWAY_LOCAL"), PORT)).unwrap();
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut received = Vec::new();
+            stream.read_to_end(&mut received).unwrap();
+            assert!(received == pattern(received.len()), "other bytes");
+            println!("{} bytes", received.len());
         }
         // A datagram every 5 ms, whether or not there is a receiver.
         Some("program-talk") => {

@@ -340,7 +340,7 @@ fn messages_know_registered_names() {
     assert_eq!(
         says(&CHAIN.replace("distance-vector", "distance-vectors"), &[]),
         "test.toml:8:24: unknown value `distance-vectors`\nhelp: did you mean `distance-vector`? available: \
-         aodv, dsr, static, distance-vector"
+         aodv, dsr, static, none, distance-vector"
     );
     assert_eq!(
         says(&MOVING.replace("around", "arond"), &[]),

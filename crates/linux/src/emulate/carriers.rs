@@ -18,13 +18,14 @@ pub struct Carriers {
 
 /// A device, and what its kernel had dropped when it lost its carrier.
 struct Device {
-    switch: CarrierSwitch,
+    /// `None` for an interface of the host, which keeps its carrier.
+    switch: Option<CarrierSwitch>,
     dropped_before: Option<u64>,
 }
 
 impl Carriers {
     /// Starts the thread; `switches` are those of the kernels, in order.
-    pub fn start(switches: Vec<CarrierSwitch>) -> io::Result<Self> {
+    pub fn start(switches: Vec<Option<CarrierSwitch>>) -> io::Result<Self> {
         let (requests, requested) = channel();
         let device = |switch| Device { switch, dropped_before: None };
         let devices: Vec<Device> = switches.into_iter().map(device).collect();
@@ -59,7 +60,9 @@ fn change_carriers(
         let device = &mut devices[kernel];
         dropped += device.dropped_since()?;
         device.dropped_before = if is_on { None } else { device.tx_dropped()? };
-        unless_deleted(device.switch.set(is_on))?;
+        if let Some(switch) = &device.switch {
+            unless_deleted(switch.set(is_on))?;
+        }
     }
     for device in &devices {
         dropped += device.dropped_since()?;
@@ -76,7 +79,8 @@ impl Device {
 
     /// Packets dropped since it was created; `None` if it was deleted.
     fn tx_dropped(&self) -> io::Result<Option<u64>> {
-        unless_deleted(self.switch.tx_dropped())
+        let Some(switch) = &self.switch else { return Ok(None) };
+        unless_deleted(switch.tx_dropped())
     }
 }
 

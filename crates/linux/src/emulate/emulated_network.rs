@@ -1,21 +1,27 @@
 //! A simulated network with real packets in it.
 
+mod delivery;
+mod entry;
+mod frames;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use std::net::{IpAddr, Ipv6Addr};
 
 use driftway_base::{DropReason, Instant, Ipv4Addr, NodeId, SignalKind};
-use driftway_endpoint::{Host, ReceiveOutcome};
-use driftway_link::{QueuePosition, Side};
-use driftway_net::addresses::{address, is_of_many};
+use driftway_endpoint::Host;
+use driftway_link::Side;
+use driftway_net::addresses::{address, ipv6_addresses, is_of_many};
 use driftway_net::{
-    CROSS_TRAFFIC_STREAM, Event, FaultPlace, FrameBody, ImpossibleChange, LiveChange, Network,
-    Output, Recording,
+    Event, FaultPlace, FrameBody, ImpossibleChange, LiveChange, Network, Output, Recording,
 };
-use driftway_scenario::{FaultKind, Network as Kind, Scenario};
-use driftway_wire::{Packet, Payload};
+use driftway_scenario::{FaultKind, Network as Kind, Routing, Scenario};
+use driftway_wire::EthernetFrame;
 use typed_index_collections::{TiVec, ti_vec};
 
-use super::kernel_packet::{KernelPacket, is_about_opaque, number, rewrite, unreachable_error};
+use super::hardware_addresses::{HardwareAddresses, is_housekeeping};
+use super::ipv6_errors::DroppedIpv6;
+use super::kernel_packet::{KernelPacket, is_ipv6, is_link_local, number};
 use super::observer::{NetworkObserver, packet_of};
 use super::packet_store::PacketStore;
 use super::status::{LinkStatus, NodeStatus};
@@ -67,8 +73,10 @@ pub struct EmulationCounts {
     pub to_routers: u64,
     /// Packets created by routers that reached a kernel.
     pub icmp_from_routers: u64,
-    /// Offered packets that are not IPv4.
-    pub not_ipv4: u64,
+    /// Offered packets that are neither IPv4 nor IPv6.
+    pub not_ip: u64,
+    /// IPv6 packets that were refused because routing over the air finds routes for IPv4 only.
+    pub ipv6_refused: u64,
     /// Beginnings and ends of faults, in order of time.
     pub faults: Vec<FaultRecord>,
 }
@@ -100,9 +108,14 @@ pub struct EmulatedNetwork {
     net: Network,
     observer: Option<Box<dyn NetworkObserver>>,
     /// Addresses of nodes besides those that the network knows.
-    further_addresses: BTreeMap<Ipv4Addr, NodeId>,
+    further_addresses: BTreeMap<IpAddr, NodeId>,
     /// The node to which packets for other addresses are sent.
     uplink: Option<NodeId>,
+    /// The hardware addresses, if kernels exchange frames.
+    frames: Option<HardwareAddresses>,
+    /// True if packets of IPv6 are refused over the air.
+    refuses_ipv6: bool,
+    dropped_ipv6: DroppedIpv6,
     store: PacketStore,
     /// Hosts of the nodes, which act at nodes without a kernel.
     hosts: TiVec<NodeId, Host>,
@@ -122,6 +135,19 @@ pub fn not_emulated(scenario: &Scenario) -> Option<String> {
     Some(format!(
         "network.gateway.split: {gateway} would split connections, which needs the bytes of their streams, \
          and an emulated network keeps packets only; leave it out (--set network.gateway.split=false)"
+    ))
+}
+
+/// Returns why the network of a scenario refuses IPv6 over the air; `None`: it carries it everywhere.
+pub fn ipv6_refusal(scenario: &Scenario) -> Option<String> {
+    let mut airs = scenario.network.radio_networks();
+    let routing = airs.find_map(|air| match &air.routing {
+        Routing::Static(_) | Routing::None(_) => None,
+        other => Some(other.label()),
+    })?;
+    Some(format!(
+        "IPv6 is refused over the air (ICMPv6: administratively prohibited), because {routing} finds routes to IPv4 \
+         addresses only; links and static routes carry it"
     ))
 }
 
@@ -178,6 +204,9 @@ impl EmulatedNetwork {
             net,
             observer,
             further_addresses: BTreeMap::new(),
+            frames: None,
+            refuses_ipv6: ipv6_refusal(scenario).is_some(),
+            dropped_ipv6: DroppedIpv6::default(),
             uplink: None,
             departing: VecDeque::new(),
             carrier_changes: VecDeque::new(),
@@ -194,12 +223,16 @@ impl EmulatedNetwork {
     ///
     /// # Errors
     /// Another node has it, or it is no address of one host.
-    pub fn add_address(&mut self, node: NodeId, address: Ipv4Addr) -> io::Result<()> {
+    pub fn add_address(&mut self, node: NodeId, address: IpAddr) -> io::Result<()> {
         let wrong = |what: String| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-        if is_of_many(address) || address.is_loopback() || address.is_unspecified() {
+        let is_of_one = match address {
+            IpAddr::V4(of) => !is_of_many(of),
+            IpAddr::V6(of) => !of.is_multicast() && !is_link_local(of),
+        };
+        if !is_of_one || address.is_loopback() || address.is_unspecified() {
             return wrong(format!("{address} is not an address of one host"));
         }
-        if let Some(other) = self.net.node_at(address) {
+        if let Some(other) = self.own_node_of(address) {
             return wrong(format!("{address} belongs to node {other}"));
         }
         match self.further_addresses.insert(address, node) {
@@ -218,9 +251,20 @@ impl EmulatedNetwork {
         address(self.kernels[kernel])
     }
 
+    /// Returns the IPv6 addresses of a kernel, the global and the link-local one.
+    pub fn ipv6_addresses(&self, kernel: usize) -> [Ipv6Addr; 2] {
+        ipv6_addresses(self.kernels[kernel])
+    }
+
     /// Returns the addresses of all nodes.
     pub fn node_addresses(&self) -> Vec<Ipv4Addr> {
         (0..self.net.nodes()).map(|node| address(NodeId::from(node))).collect()
+    }
+
+    /// Returns the IPv6 addresses of all nodes; none if the network refuses IPv6 somewhere.
+    pub fn ipv6_node_addresses(&self) -> Vec<Ipv6Addr> {
+        let nodes = (0..self.net.nodes()).map(NodeId::from).filter(|_| !self.refuses_ipv6);
+        nodes.map(|node| ipv6_addresses(node)[0]).collect()
     }
 
     /// Returns the counters so far.
@@ -282,7 +326,9 @@ impl EmulatedNetwork {
         let nodes = (0..net.nodes()).map(NodeId::from).map(|node| {
             let position = net.position(node, at);
             let next_hop = |to: &NodeId| Some((*to, net.next_hop(node, *to)?));
-            let others = self.kernels.iter().filter(|kernel| **kernel != node);
+            // The routes of kernels are not the network's.
+            let others = self.kernels.iter().filter(|_| self.frames.is_none());
+            let others = others.filter(|kernel| **kernel != node);
             NodeStatus {
                 position,
                 is_radio_on: position.map(|_| net.is_radio_on(node)),
@@ -306,18 +352,34 @@ impl EmulatedNetwork {
         &self.net
     }
 
-    /// Accepts a packet from a kernel.
-    pub fn offer(&mut self, now: Instant, kernel: usize, bytes: &[u8]) {
+    /// Accepts a packet, or a frame, from a kernel; returns whether a program may have sent it.
+    pub fn offer(&mut self, now: Instant, kernel: usize, bytes: &[u8]) -> bool {
         self.on_timeout(now);
-        let Some(packet) = KernelPacket::read(bytes) else {
-            self.counts.not_ipv4 += 1;
-            return;
-        };
+        let node = self.kernels[kernel];
+        let mut is_of_program = true;
+        if self.carries_frames() {
+            match EthernetFrame::decode(bytes) {
+                Ok(frame) => {
+                    is_of_program = !is_housekeeping(&frame);
+                    self.count_entered(now, kernel);
+                    self.enter_frame(node, &frame, bytes);
+                }
+                Err(_) => self.counts.not_ip += 1,
+            }
+        } else if let Some(packet) = KernelPacket::read(bytes) {
+            self.count_entered(now, kernel);
+            self.enter(node, packet, bytes);
+        } else {
+            self.counts.not_ip += 1;
+        }
+        self.settle();
+        is_of_program
+    }
+
+    fn count_entered(&mut self, now: Instant, kernel: usize) {
         let counts = &mut self.counts.by_kernel[kernel];
         counts.entered += 1;
         counts.first_entered.get_or_insert(now);
-        self.enter(self.kernels[kernel], packet, bytes);
-        self.settle();
     }
 
     /// Returns the next packet that leaves.
@@ -333,55 +395,6 @@ impl EmulatedNetwork {
     /// Takes back the buffer of a packet that was passed to the kernel.
     pub fn give_back(&mut self, departed: DepartingPacket) {
         self.store.give_back(departed.bytes);
-    }
-
-    /// Lets a packet with bytes enter at a node. Routing must not search for addresses that no node
-    /// has.
-    fn enter(&mut self, node: NodeId, packet: KernelPacket, bytes: &[u8]) {
-        if is_of_many(packet.destination()) {
-            return self.enter_for_all(node, packet, &bytes[..packet.len]);
-        }
-        match self.node_of(packet.destination()) {
-            Some(to) if to != node => {
-                let number = self.store.insert(self.net.now(), node, &bytes[..packet.len]);
-                // The network knows one address of each node, and none outside of it.
-                let own = |address, node| match self.net.node_at(address) {
-                    Some(at) if at == node => address,
-                    _ => driftway_net::addresses::address(node),
-                };
-                let ends = (own(packet.source(), node), own(packet.destination(), to));
-                let packet = packet.between(ends.0, ends.1).numbered(number);
-                self.net.send(node, packet, QueuePosition::Tail);
-            }
-            _ => {
-                self.count_drop(DropReason::UnknownDestination);
-                self.report_unknown(node, bytes);
-            }
-        }
-    }
-
-    /// Lets a packet of multicast or broadcast enter: the neighbours on each link and air get it.
-    fn enter_for_all(&mut self, node: NodeId, packet: KernelPacket, bytes: &[u8]) {
-        for interface in self.net.interfaces(node) {
-            let number = self.store.insert(self.net.now(), node, bytes);
-            self.net.broadcast(node, interface, packet.numbered(number));
-        }
-    }
-
-    /// Returns the node to which packets for an address are sent: that of the address, or the one with the
-    /// uplink.
-    fn node_of(&self, address: Ipv4Addr) -> Option<NodeId> {
-        let further = self.further_addresses.get(&address).copied();
-        further.or_else(|| self.net.node_at(address)).or(self.uplink)
-    }
-
-    /// Reports to a kernel that the destination of its packet does not exist, as its own node.
-    fn report_unknown(&mut self, node: NodeId, bytes: &[u8]) {
-        if let Some(kernel) = self.kernel_at[node]
-            && let Some(error) = unreachable_error(address(node), bytes)
-        {
-            self.deliver_own(kernel, &error);
-        }
     }
 
     /// Lets the network and the hosts act until nothing is left to do at this instant.
@@ -429,97 +442,20 @@ impl EmulatedNetwork {
             // A packet that is delivered ends with the output.
             if let Event::Dropped { body: FrameBody::Ip(packet), reason, .. } = event
                 && let Some(number) = number(&packet.packet)
-                && self.store.on_dropped(self.net.now(), number)
             {
-                self.count_drop(reason);
+                let now = self.net.now();
+                if let Some(bytes) = self.store.bytes(number).filter(|bytes| is_ipv6(bytes)) {
+                    self.dropped_ipv6.add(now, &packet.packet, bytes);
+                }
+                if self.store.on_dropped(now, number) {
+                    self.count_drop(reason);
+                }
             }
         }
     }
 
     fn count_drop(&mut self, reason: DropReason) {
         *self.counts.drops.entry(reason.name()).or_default() += 1;
-    }
-
-    fn deliver(&mut self, node: NodeId, packet: &Packet) {
-        match (number(packet), self.kernel_at[node]) {
-            (Some(number), kernel) => self.deliver_stored(node, kernel, packet, number),
-            (None, _) if packet.payload().stream == CROSS_TRAFFIC_STREAM => {}
-            (None, Some(kernel)) => self.deliver_own(kernel, packet),
-            (None, None) => {
-                let now = self.net.now();
-                if let ReceiveOutcome::Reply(answer) = self.hosts[node].on_packet(now, packet) {
-                    self.net.send(node, answer, QueuePosition::Tail);
-                }
-            }
-        }
-    }
-
-    /// Delivers a packet that has bytes.
-    fn deliver_stored(
-        &mut self,
-        node: NodeId,
-        kernel: Option<usize>,
-        packet: &Packet,
-        number: u64,
-    ) {
-        let now = self.net.now();
-        let Some(mut stored) = self.store.deliver(now, number) else { return };
-        let Some(kernel) = kernel else {
-            // A router listens to no group.
-            if is_of_many(packet.ip.destination) {
-                return self.store.give_back(stored.bytes);
-            }
-            self.counts.to_routers += u64::from(stored.is_first);
-            if let Some(from) = self.kernel_at[stored.from] {
-                self.counts.by_kernel[from].to_routers += u64::from(stored.is_first);
-            }
-            self.deliver_to_router(node, &stored.bytes);
-            return self.store.give_back(stored.bytes);
-        };
-        match self.kernel_at[stored.from] {
-            None => self.counts.icmp_from_routers += u64::from(stored.is_first),
-            Some(from) if stored.is_first => {
-                let counts = &mut self.counts.by_kernel[from];
-                counts.delivered += 1;
-                counts.bytes += stored.bytes.len() as u64;
-            }
-            Some(_) => {}
-        }
-        rewrite(&mut stored.bytes, packet.ip.ttl, packet.ip.ecn);
-        self.departing.push_back(DepartingPacket { kernel, due: now, bytes: stored.bytes });
-    }
-
-    /// Delivers a packet to a router, which may answer it: an echo request, a segment to a closed
-    /// port.
-    fn deliver_to_router(&mut self, node: NodeId, bytes: &[u8]) {
-        let Ok(decoded) = Packet::decode(bytes) else { return };
-        let now = self.net.now();
-        let ReceiveOutcome::Reply(answer) = self.hosts[node].on_packet(now, &decoded.packet) else {
-            return;
-        };
-        let mut encoded = self.store.buffer();
-        encoded.resize(answer.len() as usize, 0);
-        let copy = |_, to: &mut [u8]| to.copy_from_slice(decoded.payload);
-        if answer.encode(&mut encoded, copy).is_ok()
-            && let Some(packet) = KernelPacket::read(&encoded)
-        {
-            self.enter(node, packet, &encoded);
-        }
-        self.store.give_back(encoded);
-    }
-
-    /// Delivers a packet that the network itself has made.
-    fn deliver_own(&mut self, kernel: usize, packet: &Packet) {
-        // Its quotation is not what the kernel has sent.
-        if is_about_opaque(packet) {
-            return;
-        }
-        let mut bytes = self.store.buffer();
-        bytes.resize(packet.len() as usize, 0);
-        if packet.encode(&mut bytes, Payload::fill_pattern).is_ok() {
-            self.counts.icmp_from_routers += 1;
-            self.departing.push_back(DepartingPacket { kernel, due: self.net.now(), bytes });
-        }
     }
 }
 

@@ -1,11 +1,14 @@
 //! Kernels' packets as the network sees them, and the changes of the network in their bytes.
 
+use std::net::{IpAddr, Ipv6Addr};
+
 use driftway_base::{Ecn, Ipv4Addr};
 use driftway_net::OPAQUE_STREAM;
 use driftway_net::addresses::is_of_many;
 use driftway_wire::{
-    Body, DecodeError, IPV4_HEADER_LEN, IcmpMessage, IpHeader, Packet, Payload, QuotedPacket,
-    UdpDatagram, UnreachableCode, edit_header,
+    Body, DecodeError, EtherType, EthernetFrame, IPV4_HEADER_LEN, IPV6_HEADER_LEN, IcmpMessage,
+    IpHeader, IpOptions, Ipv6Packet, Packet, Payload, QuotedPacket, UdpDatagram, UnreachableCode,
+    edit_header, edit_ipv6_header,
 };
 
 /// Payload stream of kernels' packets, whose offset is the packet's number.
@@ -21,47 +24,93 @@ const ECHO: u8 = 8;
 const UDP_HEADER_LEN: u32 = 8;
 /// Offset of the checksum in an IPv4 header.
 const IP_CHECKSUM: usize = 10;
+/// Destination, as the network sees it, of an IPv6 packet for a group: all systems of the link (RFC 1112).
+const ALL_SYSTEMS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
+/// Bytes by which the header of IPv6 is longer than that of IPv4: options, as the network sees it.
+const IPV6_SURPLUS: [u8; 20] = [0; (IPV6_HEADER_LEN - IPV4_HEADER_LEN) as usize];
 
 /// A packet of a kernel, not yet numbered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KernelPacket {
-    /// The packet without a number.
+    /// The packet without a number. That of an IPv6 packet has the addresses of nodes only
+    /// [between](Self::between) these.
     packet: Packet,
+    /// Its source and its destination.
+    ends: (IpAddr, IpAddr),
     /// Its length (bytes); more bytes may follow.
     pub len: usize,
 }
 
 impl KernelPacket {
-    /// Reads a packet; `None` if it is not IPv4.
+    /// Reads a packet; `None` if it is neither IPv4 nor IPv6.
     ///
     /// The network sees TCP, UDP, and ICMP echo messages. Of fragments, other messages and other
     /// protocols it sees only the IP header, and of messages of routing too: those of a kernel are
     /// not those of the network's routing.
     pub fn read(bytes: &[u8]) -> Option<Self> {
+        if is_ipv6(bytes) {
+            return Self::read_ipv6(bytes);
+        }
         let (ip, len) = IpHeader::decode(bytes).ok()?;
         let packet = match Packet::decode(bytes) {
             Ok(decoded) => seen(decoded.packet, len.into()),
             Err(DecodeError::Version(_) | DecodeError::HeaderChecksum) => return None,
             Err(_) => None,
         };
-        let packet = packet.unwrap_or_else(|| opaque(ip, len.into()));
-        Some(Self { packet, len: len.into() })
+        let packet = packet.unwrap_or_else(|| opaque(ip, len.into(), OPAQUE_STREAM));
+        let ends = (ip.source.into(), ip.destination.into());
+        Some(Self { packet, ends, len: len.into() })
+    }
+
+    /// The network sees an IPv6 packet as one of IPv4 between the same nodes, of the same length and with the same
+    /// upper layer. Its errors are [translated](super::ipv6_errors).
+    fn read_ipv6(bytes: &[u8]) -> Option<Self> {
+        let decoded = Ipv6Packet::decode(bytes).ok()?;
+        let header = decoded.header;
+        let is_group = header.destination.is_multicast();
+        let destination = if is_group { ALL_SYSTEMS } else { Ipv4Addr::UNSPECIFIED };
+        let ip = IpHeader {
+            ttl: header.hop_limit,
+            ecn: header.ecn,
+            dscp: header.dscp,
+            options: IpOptions::new(&IPV6_SURPLUS)?,
+            ..IpHeader::new(Ipv4Addr::UNSPECIFIED, destination)
+        };
+        let body = decoded.body().ok();
+        let packet = body.and_then(|(body, _)| seen(Packet { ip, body }, decoded.len));
+        let stream = if decoded.permits_errors() { KERNEL_STREAM } else { OPAQUE_STREAM };
+        let packet = packet.unwrap_or_else(|| opaque(ip, decoded.len, stream));
+        let ends = (header.source.into(), header.destination.into());
+        Some(Self { packet, ends, len: decoded.len as usize })
     }
 
     /// The destination.
-    pub fn destination(&self) -> Ipv4Addr {
-        self.packet.ip.destination
+    pub fn destination(&self) -> IpAddr {
+        self.ends.1
     }
 
     /// The source.
-    pub fn source(&self) -> Ipv4Addr {
-        self.packet.ip.source
+    pub fn source(&self) -> IpAddr {
+        self.ends.0
+    }
+
+    /// Returns true for a packet to several hosts.
+    pub fn is_for_many(&self) -> bool {
+        match self.destination() {
+            IpAddr::V4(address) => is_of_many(address),
+            IpAddr::V6(address) => address.is_multicast(),
+        }
     }
 
     /// The packet as the network sees it between nodes of other addresses; its bytes keep theirs.
     pub fn between(mut self, source: Ipv4Addr, destination: Ipv4Addr) -> Self {
         (self.packet.ip.source, self.packet.ip.destination) = (source, destination);
         self
+    }
+
+    /// The packet from another address; its bytes keep theirs.
+    pub fn from(self, source: Ipv4Addr) -> Self {
+        self.between(source, self.packet.ip.destination)
     }
 
     /// The packet with a number.
@@ -71,6 +120,43 @@ impl KernelPacket {
         }
         self.packet
     }
+}
+
+/// A frame as the network sees it: what is in it if that is IP, else only its length. No error is sent about it.
+pub fn seen_frame(frame: &EthernetFrame<'_>) -> KernelPacket {
+    let is_ip = [EtherType::IPV4, EtherType::IPV6].contains(&frame.ether_type);
+    let packet = Some(frame.payload).filter(|_| is_ip).and_then(KernelPacket::read);
+    let unspecified = Ipv4Addr::UNSPECIFIED;
+    let mut packet = packet.unwrap_or_else(|| {
+        let ip = IpHeader::new(unspecified, unspecified);
+        let len = frame.payload.len();
+        let packet = opaque(ip, len as u32, OPAQUE_STREAM);
+        KernelPacket { packet, ends: (unspecified.into(), unspecified.into()), len }
+    });
+    if let Some(payload) = payload_mut(&mut packet.packet.body) {
+        payload.stream = OPAQUE_STREAM;
+    }
+    let ip = &mut packet.packet.ip;
+    ip.destination = if frame.destination.is_group() { ALL_SYSTEMS } else { unspecified };
+    packet
+}
+
+/// Sets the Congestion Experienced codepoint of a packet of IP.
+pub fn write_congestion(packet: &mut [u8]) {
+    let at = if is_ipv6(packet) { 7 } else { 8 };
+    if let Some(hops) = packet.get(at).copied() {
+        rewrite(packet, hops, Ecn::Ce);
+    }
+}
+
+/// Returns true for bytes of IPv6.
+pub fn is_ipv6(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(|byte| byte >> 4 == 6)
+}
+
+/// Returns true for an address that is not forwarded (RFC 4291 §2.5.6).
+pub const fn is_link_local(address: Ipv6Addr) -> bool {
+    address.segments()[0] & 0xffc0 == 0xfe80
 }
 
 /// Returns the error that a node sends about a packet to an address of nobody; `None` where none may be sent
@@ -125,9 +211,9 @@ fn seen(mut packet: Packet, len: u32) -> Option<Packet> {
 }
 
 /// A packet of which only the IP header is seen.
-fn opaque(ip: IpHeader, len: u32) -> Packet {
+fn opaque(ip: IpHeader, len: u32, stream: u32) -> Packet {
     let headers = IPV4_HEADER_LEN + ip.options.as_slice().len() as u32 + UDP_HEADER_LEN;
-    let payload = Payload::new(OPAQUE_STREAM, 0, len.saturating_sub(headers));
+    let payload = Payload::new(stream, 0, len.saturating_sub(headers));
     Packet { ip, body: Body::Udp(UdpDatagram { payload, ..UdpDatagram::default() }) }
 }
 
@@ -140,9 +226,11 @@ fn payload_mut(body: &mut Body) -> Option<&mut Payload> {
     }
 }
 
-/// Writes the fields that a network changes into the IPv4 header of `packet`, and updates the
-/// checksum.
+/// Writes the fields that a network changes into the IP header of `packet`, and updates the checksum of IPv4.
 pub fn rewrite(packet: &mut [u8], ttl: u8, ecn: Ecn) {
+    if is_ipv6(packet) {
+        return edit_ipv6_header(packet, ttl, ecn);
+    }
     let Some(tos) = packet.get(1).copied() else { return };
     edit_header(packet, 1, &[tos & 0xfc | ecn.bits()], IP_CHECKSUM);
     edit_header(packet, 8, &[ttl], IP_CHECKSUM);
@@ -150,6 +238,8 @@ pub fn rewrite(packet: &mut [u8], ttl: u8, ecn: Ecn) {
 
 #[cfg(test)]
 mod test {
+    use driftway_wire::{Icmpv6Message, Ipv6Header};
+
     use super::*;
 
     /// Covers nearly all checksums, by the identification.
@@ -233,6 +323,37 @@ mod test {
         let read = KernelPacket::read(&bytes).unwrap().numbered(1);
         assert!(matches!(read.body, Body::Tcp(_)), "{read:?}");
         assert_eq!((read.len(), read.payload().len), (48, 8));
+    }
+
+    /// The upper layer of IPv6 is seen, in a packet of the same length; of other messages the header only.
+    #[test]
+    fn the_network_sees_ipv6_as_ipv4() {
+        let [a, b] = [1, 2].map(|last| Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, last));
+        let header = Ipv6Header { hop_limit: 9, ecn: Ecn::Ect0, ..Ipv6Header::new(a, b) };
+        let mut bytes = [0; 200];
+        let segment = driftway_wire::TcpSegment { source_port: 7, ..Default::default() };
+        let len = header.encode_segment(&segment, b"abc", &mut bytes).unwrap();
+        let read = KernelPacket::read(&bytes).unwrap();
+        assert_eq!((read.source(), read.destination()), (a.into(), b.into()));
+        let packet = read.between(ip().source, ip().destination).numbered(5);
+        assert_eq!((packet.len() as usize, number(&packet)), (len, Some(5)));
+        assert_eq!((packet.ip.ttl, packet.ip.ecn, read.is_for_many()), (9, Ecn::Ect0, false));
+        let Body::Tcp(seen) = packet.body else { panic!("{packet:?}") };
+        assert_eq!((seen.source_port, seen.payload.len), (7, 3));
+        rewrite(&mut bytes, 8, Ecn::Ce);
+        let changed = Ipv6Packet::decode(&bytes).unwrap();
+        assert_eq!((changed.header.hop_limit, changed.header.ecn), (8, Ecn::Ce));
+        assert!(changed.body().is_ok());
+        let error = Icmpv6Message::TimeExceeded { reassembly: false, quoted: &[0; 50] };
+        let len = error.encode(&header, &mut bytes).unwrap();
+        let packet = KernelPacket::read(&bytes).unwrap().numbered(6);
+        assert_eq!(packet.payload().stream, OPAQUE_STREAM);
+        assert_eq!((packet.len() as usize, number(&packet)), (len, Some(6)));
+        let group = Ipv6Header { destination: "ff02::fb".parse().unwrap(), ..header };
+        group.encode_segment(&segment, b"", &mut bytes).unwrap();
+        let read = KernelPacket::read(&bytes).unwrap();
+        assert!(read.is_for_many() && is_of_many(read.numbered(1).ip.destination));
+        assert_eq!(KernelPacket::read(&bytes[..50]), None);
     }
 
     fn checksum(bytes: &[u8]) -> [u8; 2] {

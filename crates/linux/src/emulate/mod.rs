@@ -8,49 +8,50 @@
 mod carriers;
 mod control;
 mod emulated_network;
+mod hardware_addresses;
+mod ipv6_errors;
 mod kernel_packet;
 mod lateness;
 mod link_changes;
+mod node_device;
 mod observer;
 mod packet_loop;
 mod packet_store;
+mod port;
 mod progress;
+mod report;
 mod status;
 mod tolerance;
 
 use std::io::{self, PipeWriter};
+use std::net::{IpAddr, Ipv6Addr};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 
-use driftway_base::{Duration, Instant, Ipv4Addr, NodeId};
+use driftway_base::{Instant, Ipv4Addr, NodeId};
 use driftway_scenario::{Network, Scenario};
+use driftway_wire::IPV6_MIN_MTU;
 
 use carriers::Carriers;
 pub use control::{ChangeOutcome, EmulationControl, NetworkStatus};
 pub use emulated_network::{
-    DepartingPacket, EmulatedNetwork, EmulationCounts, FaultRecord, KernelCounts, not_emulated,
+    DepartingPacket, EmulatedNetwork, EmulationCounts, FaultRecord, KernelCounts, ipv6_refusal,
+    not_emulated,
 };
 pub use lateness::LatenessHistogram;
 pub use link_changes::{UnchangeableLink, link_changes};
 pub use observer::NetworkObserver;
 use packet_loop::{LoopOutcome, PacketLoop};
+use port::Port;
 use progress::Progress;
+pub use report::EmulationReport;
 pub use status::{LinkStatus, NodeStatus};
 pub use tolerance::Tolerance;
 
+use crate::attachment::{Attachment, Form};
 use crate::{Namespace, NodeFiles, RealClock, Tun, Uplink};
-
-/// Share of packets that may be later than the network's own jitter.
-const LATE_SHARE_MAX: f64 = 0.01;
-/// Prefix of all addresses of a network, and of those of networks behind the ends of a path:
-/// 10.0.0.0/8.
-const PREFIX: u8 = 8;
-
-/// Destinations besides the nodes: multicast, and the broadcast of the link.
-const ROUTES_TO_MANY: [(Ipv4Addr, u8); 2] =
-    [(Ipv4Addr::new(224, 0, 0, 0), 4), (Ipv4Addr::BROADCAST, 32)];
 
 /// The first or the last of an emulation's kernels: for a path, its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,16 +101,31 @@ pub fn node_count(scenario: &Scenario) -> usize {
     }
 }
 
+/// The nodes of an emulation that are no routers of the network.
+#[derive(Clone, Copy, Debug)]
+pub struct EmulatedNodes<'a> {
+    /// MTU of their devices (bytes).
+    pub mtu: u16,
+    /// Those with a namespace.
+    pub nodes: &'a [NodeId],
+    /// Those that are what is behind an interface of the calling thread's namespace.
+    pub attached: &'a [(NodeId, String)],
+    /// True if kernels exchange Ethernet frames with their neighbours, and forward packets by their own routes; false
+    /// if they exchange packets of IP, which the network routes.
+    pub is_ethernet: bool,
+}
+
 /// Namespaces and the network between them, before the start.
 pub struct Emulation {
     kernels: Kernels,
-    tuns: Vec<Tun>,
+    ports: Vec<Port>,
     network: EmulatedNetwork,
     tolerance: Tolerance,
+    has_ipv6: bool,
     uplink: Option<Uplink>,
 }
 
-/// The nodes with a kernel, and their namespaces.
+/// The nodes with a kernel: first those with a namespace, then those that are attached.
 struct Kernels {
     nodes: Vec<NodeId>,
     namespaces: Vec<Namespace>,
@@ -127,6 +143,15 @@ impl Kernels {
     fn end(&self, end: PathEnd) -> &Namespace {
         &self.namespaces[end.kernel(self.namespaces.len())]
     }
+
+    /// The namespaces with their devices.
+    fn devices<'a>(
+        &'a self,
+        ports: &'a [Port],
+    ) -> impl Iterator<Item = (usize, &'a Namespace, &'a Tun)> {
+        let all = self.namespaces.iter().zip(ports).enumerate();
+        all.filter_map(|(kernel, (namespace, port))| Some((kernel, namespace, port.device()?)))
+    }
 }
 
 impl Emulation {
@@ -139,30 +164,48 @@ impl Emulation {
     /// No nodes, a node that the network does not have or that is given twice, or any error of the
     /// kernel; see [`check_requirements`](crate::check_requirements) for the requirements.
     pub fn new(scenario: &Scenario, seed: u64, mtu: u16, nodes: &[NodeId]) -> io::Result<Self> {
-        Self::observed(scenario, seed, mtu, nodes, None)
+        let nodes = EmulatedNodes { mtu, nodes, attached: &[], is_ethernet: false };
+        Self::build(scenario, seed, &nodes, None)
     }
 
-    /// Creates the same with an observer of the network.
+    /// Creates the same with such nodes, and an observer of the network.
     ///
     /// # Errors
-    /// The same.
-    pub fn observed(
+    /// The same, or an interface that does not exist.
+    pub fn build(
         scenario: &Scenario,
         seed: u64,
-        mtu: u16,
-        nodes: &[NodeId],
+        setup: &EmulatedNodes<'_>,
         observer: Option<Box<dyn NetworkObserver>>,
     ) -> io::Result<Self> {
-        let network = EmulatedNetwork::observed(scenario, seed, nodes, observer)?;
-        let (mut namespaces, mut tuns) = (Vec::new(), Vec::new());
-        for kernel in 0..nodes.len() {
-            let (namespace, tun) = attach(network.address(kernel), mtu)?;
-            namespaces.push(namespace);
-            tuns.push(tun);
+        let EmulatedNodes { mtu, nodes, attached, is_ethernet } = *setup;
+        let behind = attached.iter().map(|(node, _)| *node);
+        let all: Vec<NodeId> = nodes.iter().copied().chain(behind).collect();
+        let mut network = EmulatedNetwork::observed(scenario, seed, &all, observer)?;
+        if is_ethernet {
+            network.carry_frames();
         }
-        let kernels = Kernels { nodes: nodes.to_vec(), namespaces };
+        let (mut namespaces, mut ports) = (Vec::new(), Vec::new());
+        let mut has_ipv6 = u32::from(mtu) >= IPV6_MIN_MTU;
+        for node in nodes {
+            let namespace = Namespace::new()?;
+            let (device, with_ipv6) =
+                node_device::create(&namespace, *node, mtu, is_ethernet, has_ipv6)?;
+            has_ipv6 &= with_ipv6;
+            ports.push(Port::Device(device));
+            namespaces.push(namespace);
+        }
+        let form = if is_ethernet { Form::Frames } else { Form::Packets };
+        for (kernel, (node, interface)) in (nodes.len()..).zip(attached) {
+            let address = network.address(kernel);
+            let attachment = Attachment::open(interface, form, *node, address, mtu);
+            let named =
+                |error: io::Error| io::Error::new(error.kind(), format!("{interface}: {error}"));
+            ports.push(Port::Attached(attachment.map_err(named)?));
+        }
+        let kernels = Kernels { nodes: all, namespaces };
         let tolerance = Tolerance::new(scenario, mtu);
-        Ok(Self { kernels, tuns, network, tolerance, uplink: None })
+        Ok(Self { kernels, ports, network, tolerance, has_ipv6, uplink: None })
     }
 
     /// Isolates the programs of each node from the host ([`Namespace::isolate`]); `init` makes the
@@ -186,16 +229,19 @@ impl Emulation {
     ///
     /// # Errors
     /// The node is a router, the address is another's or not of one host, or any error of the kernel.
-    pub fn add_address(&mut self, node: NodeId, address: Ipv4Addr) -> io::Result<()> {
+    pub fn add_address(&mut self, node: NodeId, address: IpAddr) -> io::Result<()> {
         let own = self.kernels.index(node).ok_or_else(|| no_kernel(node))?;
+        if address.is_ipv6() && !self.has_ipv6 {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "the nodes have no IPv6"));
+        }
         self.network.add_address(node, address)?;
-        for (kernel, (namespace, tun)) in self.kernels.namespaces.iter().zip(&self.tuns).enumerate()
-        {
+        let host = if address.is_ipv4() { 32 } else { 128 };
+        for (kernel, namespace, tun) in self.kernels.devices(&self.ports) {
             namespace.run(|| {
                 if kernel == own {
-                    tun.add_address(address)
+                    tun.add_address(address, host)
                 } else {
-                    tun.add_route(Some((address, 32)))
+                    tun.add_route(Some((address, host)))
                 }
             })??;
         }
@@ -203,7 +249,7 @@ impl Emulation {
     }
 
     /// Connects a node with an interface of the host ([`Uplink::open`]); the others have a default route to
-    /// it through the network. `further` are addresses outside that are to be reached though they look
+    /// it through the network, unless it carries frames. `further` are addresses outside that are to be reached though they look
     /// like addresses of nodes.
     ///
     /// # Errors
@@ -214,12 +260,12 @@ impl Emulation {
         interface: &str,
         further: &[Ipv4Addr],
     ) -> io::Result<()> {
-        let own = self.kernels.index(node).ok_or_else(|| no_kernel(node))?;
-        for (kernel, (namespace, tun)) in self.kernels.namespaces.iter().zip(&self.tuns).enumerate()
-        {
+        let own = self.kernels.index(node).filter(|own| *own < self.kernels.namespaces.len());
+        let own = own.ok_or_else(|| no_kernel(node))?;
+        for (kernel, namespace, tun) in self.kernels.devices(&self.ports) {
             if kernel == own {
                 self.uplink = Some(Uplink::open(namespace, interface, further)?);
-            } else {
+            } else if !self.network.carries_frames() {
                 namespace.run(|| tun.add_route(None))??;
             }
         }
@@ -237,7 +283,7 @@ impl Emulation {
         self.kernels.namespace(node)
     }
 
-    /// Returns all namespaces, in the order of the nodes given.
+    /// Returns all namespaces, in the order of the nodes given. Attached nodes have none.
     pub fn namespaces(&self) -> &[Namespace] {
         &self.kernels.namespaces
     }
@@ -249,12 +295,18 @@ impl Emulation {
 
     /// Returns the address of the first or last of the nodes given.
     pub fn address(&self, end: PathEnd) -> Ipv4Addr {
-        self.network.address(end.kernel(self.tuns.len()))
+        self.network.address(end.kernel(self.kernels.namespaces.len()))
     }
 
     /// Returns the addresses of all nodes.
     pub fn node_addresses(&self) -> Vec<Ipv4Addr> {
         self.network.node_addresses()
+    }
+
+    /// Returns the IPv6 addresses of all nodes; none if the network refuses IPv6 somewhere, the MTU is too small for
+    /// it, or the kernels have none.
+    pub fn ipv6_node_addresses(&self) -> Vec<Ipv6Addr> {
+        if self.has_ipv6 { self.network.ipv6_node_addresses() } else { Vec::new() }
     }
 
     /// Starts the network at time zero of the scenario.
@@ -265,15 +317,15 @@ impl Emulation {
         let (stopped, stop) = io::pipe()?;
         let (woken, wake) = io::pipe()?;
         let (control, requests) = EmulationControl::new(wake);
-        let progress = Arc::new(Progress::new(self.tuns.len()));
-        let mut switches = Vec::new();
-        for (namespace, tun) in self.kernels.namespaces.iter().zip(&self.tuns) {
-            switches.push(namespace.run(|| tun.carrier_switch())??);
+        let progress = Arc::new(Progress::new(self.ports.len()));
+        let mut switches: Vec<_> = self.ports.iter().map(|_| None).collect();
+        for (kernel, namespace, tun) in self.kernels.devices(&self.ports) {
+            switches[kernel] = Some(namespace.run(|| tun.carrier_switch())??);
         }
         let carriers = Carriers::start(switches)?;
         let clock = RealClock::start();
         let progress_of_loop = Arc::clone(&progress);
-        let work = PacketLoop::new(self.tuns, carriers, self.network, clock, progress_of_loop);
+        let work = PacketLoop::new(self.ports, carriers, self.network, clock, progress_of_loop);
         let thread = thread::Builder::new()
             .name("network".into())
             .spawn(move || work.run(&stopped, &woken, &requests))?;
@@ -295,25 +347,6 @@ fn no_kernel(node: NodeId) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, what)
 }
 
-/// Creates a namespace with a device of this address.
-fn attach(address: Ipv4Addr, mtu: u16) -> io::Result<(Namespace, Tun)> {
-    let namespace = Namespace::new()?;
-    for which in ["all", "default"] {
-        // As in the simulator, the first router is the sending host's own: its messages arrive
-        // from outside with the host's own address as source.
-        namespace.set_sysctl(&format!("net/ipv4/conf/{which}/accept_local"), "1")?;
-        namespace.set_sysctl(&format!("net/ipv4/conf/{which}/rp_filter"), "0")?;
-    }
-    let tun = namespace.run(|| -> io::Result<Tun> {
-        let tun = Tun::open(address, PREFIX, mtu)?;
-        for (group, prefix) in ROUTES_TO_MANY {
-            tun.add_route(Some((group, prefix)))?;
-        }
-        Ok(tun)
-    })??;
-    Ok((namespace, tun))
-}
-
 /// A running network. If it is dropped without [`stop`](RunningEmulation::stop), it ends shortly
 /// after.
 pub struct RunningEmulation {
@@ -333,7 +366,7 @@ impl RunningEmulation {
         self.kernels.namespace(node)
     }
 
-    /// Returns all namespaces, in the order of the nodes given.
+    /// Returns all namespaces, in the order of the nodes given. Attached nodes have none.
     pub fn namespaces(&self) -> &[Namespace] {
         &self.kernels.namespaces
     }
@@ -385,8 +418,7 @@ impl RunningEmulation {
             io::Error::other(format!("a bug in driftway: packet conservation is violated: {what}"))
         })?;
         let mut overflows = 0;
-        for (kernel, (namespace, tun)) in self.kernels.namespaces.iter().zip(&done.tuns).enumerate()
-        {
+        for (kernel, namespace, tun) in self.kernels.devices(&done.ports) {
             if done.deleted != Some(kernel) {
                 overflows += namespace.run(|| tun.overflows())??;
             }
@@ -404,98 +436,5 @@ impl RunningEmulation {
             is_realtime: done.is_realtime,
             tolerance: self.tolerance,
         })
-    }
-}
-
-/// Results of an emulation, and its accuracy.
-#[derive(Clone, Debug)]
-pub struct EmulationReport {
-    /// Running time.
-    pub duration: Duration,
-    /// Packet counters.
-    pub counts: EmulationCounts,
-    /// Packets marked by queues.
-    pub marked: u64,
-    /// Lateness of packets leaving the network.
-    pub lateness: LatenessHistogram,
-    /// Packets that a kernel dropped before they reached the network, because this machine did not
-    /// keep up.
-    pub overflows: u64,
-    /// Packets that a kernel rejected when they left the network.
-    pub refused: u64,
-    /// The node whose device was deleted, which ended the emulation.
-    pub deleted: Option<NodeId>,
-    /// The network's thread had real-time scheduling (see [`crate::enable_realtime_scheduling`]).
-    pub is_realtime: bool,
-    /// The lateness that does not matter.
-    pub tolerance: Tolerance,
-}
-
-impl EmulationReport {
-    /// Share of packets that were later than the network's own jitter.
-    pub fn late_share(&self) -> f64 {
-        1.0 - self.lateness.share_within(self.tolerance.unnoticed())
-    }
-
-    /// Reasons to distrust what programs saw; empty if there are none: more than one packet in a hundred
-    /// was later than the network's own jitter, so that more than this machine's rare hiccups was
-    /// disturbed.
-    pub fn warnings(&self) -> Vec<String> {
-        let mut doubts = Vec::new();
-        if self.late_share() > LATE_SHARE_MAX {
-            doubts.push(format!(
-                "{:.1} % of the packets were late by more than {} µs, the network's own jitter{}",
-                self.late_share() * 100.0,
-                self.tolerance.unnoticed().as_nanos() / 1000,
-                self.besides(),
-            ));
-        }
-        doubts.extend(self.losses());
-        doubts
-    }
-
-    /// Reasons to distrust a measurement of a kernel, which is compared with the simulator's; empty if
-    /// there are none.
-    pub fn measurement_warnings(&self) -> Vec<String> {
-        let mut doubts = Vec::new();
-        let (p99, tolerated) = (self.lateness.quantile(0.99), self.tolerance.tolerated());
-        if p99 > tolerated {
-            doubts.push(format!(
-                "one packet in a hundred was late by {} µs or more, {}{}",
-                p99.as_nanos() / 1000,
-                self.tolerance.description(),
-                self.besides(),
-            ));
-        }
-        doubts.extend(self.losses());
-        doubts
-    }
-
-    const fn besides(&self) -> &'static str {
-        if self.is_realtime { "" } else { "; it may not use the real time class" }
-    }
-
-    /// Packets that were lost besides those that the network dropped.
-    fn losses(&self) -> Vec<String> {
-        let mut doubts = Vec::new();
-        if self.overflows > 0 {
-            doubts.push(format!(
-                "{} packets were dropped before the network saw them: this machine did not keep up",
-                self.overflows
-            ));
-        }
-        if self.refused > 0 {
-            doubts.push(format!(
-                "{} packets that had come through were not taken by a kernel: its interface was \
-                 down, or they were no IP packets",
-                self.refused
-            ));
-        }
-        if let Some(node) = self.deleted {
-            doubts.push(format!(
-                "the interface of node {node} was deleted, which ended the emulation"
-            ));
-        }
-        doubts
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 
 use driftway_base::{Duration, Instant};
+use driftway_wire::ETHERNET_HEADER_LEN;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::prctl;
@@ -14,19 +15,20 @@ use nix::sys::time::TimeSpec;
 
 use super::carriers::Carriers;
 use super::control::{ControlRequest, NetworkStatus};
+use super::port::Port;
 use super::progress::Progress;
 use super::{EmulatedNetwork, LatenessHistogram};
-use crate::{RealClock, Tun};
+use crate::RealClock;
 
 /// Maximum number of packets read from one device before the next has its turn.
 const BATCH: usize = 32;
-/// Maximum length of an IPv4 packet.
-const LARGEST_PACKET: usize = 65_535;
+/// Maximum length of a packet, in a frame.
+const LARGEST_PACKET: usize = ETHERNET_HEADER_LEN + 65_535;
 
 /// The packet loop, before it runs.
 pub struct PacketLoop {
     /// The devices of the kernels, in order.
-    tuns: Vec<Tun>,
+    ports: Vec<Port>,
     carriers: Carriers,
     network: EmulatedNetwork,
     clock: RealClock,
@@ -40,7 +42,7 @@ pub struct PacketLoop {
 /// Final state of the loop.
 pub struct LoopOutcome {
     /// The devices of the kernels, in order.
-    pub tuns: Vec<Tun>,
+    pub ports: Vec<Port>,
     /// The network.
     pub network: EmulatedNetwork,
     /// Lateness of packets leaving the network.
@@ -60,14 +62,14 @@ pub struct LoopOutcome {
 impl PacketLoop {
     /// Creates the loop, whose time is that of `clock`.
     pub fn new(
-        tuns: Vec<Tun>,
+        ports: Vec<Port>,
         carriers: Carriers,
         network: EmulatedNetwork,
         clock: RealClock,
         progress: Arc<Progress>,
     ) -> Self {
         Self {
-            tuns,
+            ports,
             carriers,
             network,
             clock,
@@ -93,17 +95,17 @@ impl PacketLoop {
         prctl::set_timerslack(1)?;
         let is_realtime = crate::enable_realtime_scheduling();
         let mut buffer = vec![0; LARGEST_PACKET].into_boxed_slice();
-        let mut ready = vec![true; self.tuns.len()];
+        let mut ready = vec![true; self.ports.len()];
         let mut is_woken = false;
-        let tuns = std::mem::take(&mut self.tuns);
+        let ports = std::mem::take(&mut self.ports);
         let watch = |fd| PollFd::new(fd, PollFlags::POLLIN);
-        let devices = tuns.iter().map(|tun| watch(tun.as_fd()));
+        let devices = ports.iter().map(|port| watch(port.as_fd()));
         let mut watched: Vec<_> =
             devices.chain([watch(woken.as_fd()), watch(stopped.as_fd())]).collect();
         loop {
             for (kernel, ready) in ready.iter_mut().enumerate() {
                 if *ready {
-                    *ready = self.read_packets(&tuns[kernel], kernel, &mut buffer)?;
+                    *ready = self.read_packets(&ports[kernel], kernel, &mut buffer)?;
                 }
             }
             if std::mem::take(&mut is_woken) {
@@ -112,7 +114,7 @@ impl PacketLoop {
                 requests.try_iter().for_each(|request| self.answer(request));
             }
             self.network.on_timeout(self.clock.now());
-            self.write_packets(&tuns)?;
+            self.write_packets(&ports)?;
             while let Some(change) = self.network.poll_carrier() {
                 self.carriers.change(change);
             }
@@ -134,7 +136,7 @@ impl PacketLoop {
         Ok(LoopOutcome {
             dropped_without_carrier,
             duration: self.clock.now().since(Instant::ZERO),
-            tuns,
+            ports,
             network: self.network,
             lateness: self.lateness,
             refused: self.refused,
@@ -162,9 +164,9 @@ impl PacketLoop {
     }
 
     /// Reads packets of a kernel; returns whether there may be more.
-    fn read_packets(&mut self, tun: &Tun, kernel: usize, buffer: &mut [u8]) -> io::Result<bool> {
+    fn read_packets(&mut self, port: &Port, kernel: usize, buffer: &mut [u8]) -> io::Result<bool> {
         for _ in 0..BATCH {
-            let len = match tun.receive(buffer) {
+            let len = match port.receive(buffer) {
                 Ok(Some(len)) => len,
                 Ok(None) => return Ok(false),
                 Err(error) if is_deleted(&error) => {
@@ -173,17 +175,19 @@ impl PacketLoop {
                 }
                 Err(error) => return Err(error),
             };
-            self.network.offer(self.clock.now(), kernel, &buffer[..len]);
-            self.progress.on_sent(kernel);
+            if self.network.offer(self.clock.now(), kernel, &buffer[..len]) {
+                self.progress.on_sent(kernel);
+            }
         }
         Ok(true)
     }
 
     /// Writes the packets that have left the network.
-    fn write_packets(&mut self, tuns: &[Tun]) -> io::Result<()> {
+    fn write_packets(&mut self, ports: &[Port]) -> io::Result<()> {
         while let Some(departing) = self.network.poll() {
-            match tuns[departing.kernel].send(&departing.bytes) {
-                Err(error) if is_refusal(&error) => self.refused += 1,
+            let port = &ports[departing.kernel];
+            match port.send(&departing.bytes) {
+                Err(error) if port.is_refusal(&error) => self.refused += 1,
                 Err(error) if is_deleted(&error) => {
                     self.refused += 1;
                     self.deleted.get_or_insert(departing.kernel);
@@ -196,12 +200,6 @@ impl PacketLoop {
         }
         Ok(())
     }
-}
-
-/// Returns true for the error of a write to a device that takes no packet: it is no IP packet, or the
-/// interface is down.
-fn is_refusal(error: &io::Error) -> bool {
-    matches!(error.raw_os_error().map(Errno::from_raw), Some(Errno::EINVAL | Errno::EIO))
 }
 
 /// Returns true for the error of a device whose interface was deleted.

@@ -49,17 +49,17 @@ impl Uplink {
         add_veth(&outside, INSIDE, namespace.as_fd().as_raw_fd())?;
         // It disappears with the namespace, at the other end.
         let index = if_nametoindex(outside.as_str())?;
-        add_address(index, first, TRANSFER_PREFIX)?;
+        add_address(index, first.into(), TRANSFER_PREFIX)?;
         link_up(index)?;
         let host_nat = Masquerade::install(&table, interface, Some(second));
         let host_nat = host_nat.map_err(|error| named("address translation", error))?;
         let node_nat = namespace.run(|| -> io::Result<Masquerade> {
             let index = if_nametoindex(INSIDE)?;
-            add_address(index, second, TRANSFER_PREFIX)?;
+            add_address(index, second.into(), TRANSFER_PREFIX)?;
             link_up(index)?;
             add_route(None, Some(first), index)?;
             for address in further {
-                add_route(Some((*address, 32)), Some(first), index)?;
+                add_route(Some(((*address).into(), 32)), Some(first), index)?;
             }
             Masquerade::install(&table, INSIDE, None)
         })??;

@@ -28,7 +28,7 @@ const PORT: u16 = 7000;
 const BYTES: u64 = 200_000;
 
 /// Nodes in a row, each of which hears its neighbours only.
-fn scenario(nodes: u32, spacing: &str, routing: &str) -> Scenario {
+pub fn scenario(nodes: u32, spacing: &str, routing: &str) -> Scenario {
     scenario_with(nodes, spacing, routing, "mac = { kind = \"dcf\", data_rate = \"2 Mbit/s\" }")
 }
 

@@ -22,6 +22,8 @@ mod crowd;
 mod cut_off;
 mod echo;
 mod emulate;
+mod emulate_frames;
+mod emulate_ipv6;
 mod emulate_lab;
 mod emulate_radio;
 mod endings;
@@ -94,6 +96,8 @@ const MODULES: &[&[Test]] = &[
     emulate_lab::TESTS,
     emulate_radio::TESTS,
     emulate::TESTS,
+    emulate_frames::TESTS,
+    emulate_ipv6::TESTS,
     windows::TESTS,
     transfer::TESTS,
     endings::TESTS,

@@ -255,6 +255,16 @@ fn node_routing(
             };
             nodes.zip(tables).map(one).collect()
         }
+        // The next hop to each node is that node.
+        driftway_scenario::Routing::None(_) => {
+            let all: Vec<_> =
+                of_indices.iter().map(|node| (address(*node), address(*node))).collect();
+            let one = |node: NodeId| {
+                let others = all.iter().filter(|(to, _)| *to != address(node));
+                StaticRoutes::new(address(node), others.copied().collect())
+            };
+            nodes.map(|node| boxed(one(node))).collect()
+        }
         driftway_scenario::Routing::Registered(protocol) => {
             let one = |node| {
                 let built = protocol.build(&RoutingPlace { address: address(node), node, seed });

@@ -179,7 +179,8 @@ impl Wiring {
             parts.nodes[node] = Node::with_radios(feedback, routing, radios, route_prober(adhoc));
         }
         parts.medium = air.medium;
-        let is_static = matches!(adhoc.routing, driftway_scenario::Routing::Static(_));
+        use driftway_scenario::Routing;
+        let is_static = matches!(adhoc.routing, Routing::Static(_) | Routing::None(_));
         parts.gateways.choice = self.choice().filter(|_| !is_static);
     }
 }

@@ -1,4 +1,4 @@
-//! Packets for all neighbours: multicast and broadcast, which no node forwards.
+//! Packets for neighbours, which no node forwards: for all of them, multicast and broadcast, or for one.
 
 use driftway_base::{NodeId, PacketId};
 use driftway_link::QueuePosition;
@@ -6,7 +6,7 @@ use driftway_wire::{Packet, RoutedPacket};
 
 use super::Network;
 use crate::addresses::is_of_many;
-use crate::interface::{Interface, Outcome, Place};
+use crate::interface::{Interface, LinkEnd, Outcome, Place};
 
 impl Network {
     /// Returns the interfaces of a node.
@@ -28,6 +28,26 @@ impl Network {
                 self.enqueue_after_delay(radio, id, None, QueuePosition::Tail);
             }
         }
+    }
+
+    /// Sends a packet of a node's own host to a neighbour, past all routing and its ARP: over the first wire between
+    /// them, or else over the air. Its destination has to be the neighbour's address. Returns false if they have
+    /// neither in common.
+    pub fn send_to_neighbour(&mut self, node: NodeId, to: NodeId, mut packet: Packet) -> bool {
+        let leads_there = |end: &LinkEnd| self.topology.across(end.link, end.side) == to;
+        let wire = self.topology.link_ends(node).find(leads_there);
+        let radio = || self.medium.choose_radio(&self.nodes.get(node)?.radios, to);
+        let interface = wire.map(Interface::Wire).or_else(|| radio().map(Interface::Radio));
+        let Some(interface) = interface else { return false };
+        self.identify(node, &mut packet);
+        let id = self.packets.insert(&packet);
+        match interface {
+            Interface::Wire(_) => self.enqueue(interface, id, None, QueuePosition::Tail),
+            Interface::Radio(radio) => {
+                self.enqueue_after_delay(radio, id, Some(to), QueuePosition::Tail);
+            }
+        }
+        true
     }
 
     /// Delivers a packet for all neighbours that has come over a wire; false if it is another.

@@ -159,6 +159,19 @@ impl Network {
         Some(self.topology.across(link_end.link, link_end.side))
     }
 
+    /// Returns true if packets from one node to another use wires only.
+    pub fn is_reached_by_wires(&self, from: NodeId, to: NodeId) -> bool {
+        let mut at = from;
+        for _ in 0..self.nodes.len() {
+            if at == to || self.uses_air(at, address(to)) {
+                break;
+            }
+            let Some(end) = self.topology.candidate_links(at, to).next() else { break };
+            at = self.topology.across(end.link, end.side);
+        }
+        at == to
+    }
+
     /// Returns true if the node's last report of an unreachable destination was about a link whose
     /// two ends are in range of each other.
     #[inline]

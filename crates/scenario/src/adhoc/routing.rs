@@ -21,6 +21,9 @@ tagged! {
         Dsr(Dsr) = "dsr",
         /// Static shortest paths between the initial positions of the nodes.
         Static(StaticRouting) = "static",
+        /// No routing: a packet is sent straight to its destination, which has to be in range. An emulation carries
+        /// Ethernet frames between neighbours, and routing is up to the nodes' kernels and their daemons.
+        None(NoRouting) = "none",
     }
     /// A protocol that declares its options itself, built in or of a [`Registry`](crate::Registry).
     or Registered(Registered<RoutingPlace, Box<dyn RoutingProtocol>>),
@@ -33,6 +36,7 @@ impl Routing {
             Self::Aodv(_) => "AODV",
             Self::Dsr(_) => "DSR",
             Self::Static(_) => "static routes",
+            Self::None(_) => "no routing",
             Self::Registered(protocol) => protocol.name(),
         }
     }
@@ -45,6 +49,11 @@ pub struct StaticRouting {
     /// Bytes added to each TCP packet; ns-2.35's DSDV counts a second IP header of 20 bytes.
     pub tcp_padding: i16,
 }
+
+/// No routing: `routing = "none"`.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default, expecting = "a table with `protocol = \"none\"` alone")]
+pub struct NoRouting {}
 
 /// Deviation of ns-2.35 with static routing.
 pub(crate) const NS2: &[Deviation] = &[Deviation {

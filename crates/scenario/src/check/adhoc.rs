@@ -81,7 +81,7 @@ pub(super) fn check(network: &Adhoc) -> CheckResult {
                     .into()
             })?;
         }
-        Routing::Static(_) | Routing::Registered(_) => {}
+        Routing::Static(_) | Routing::None(_) | Routing::Registered(_) => {}
     }
     check_route_probe(network)?;
     if let Some(LinkSignals { lead }) = network.link_signals {
@@ -266,7 +266,7 @@ pub(super) fn check_frame_size(network: &Adhoc, key: String, packet: u64) -> Che
     let route = match &network.routing {
         // Addresses of all nodes of the route except its ends.
         Routing::Dsr(dsr) => DSR_HEADER_BYTES + 4 * u64::from(dsr.max_nodes.saturating_sub(2)),
-        Routing::Aodv(_) | Routing::Static(_) | Routing::Registered(_) => 0,
+        Routing::Aodv(_) | Routing::Static(_) | Routing::None(_) | Routing::Registered(_) => 0,
     };
     let found = packet + route + dcf.llc_bytes.0;
     require(found <= MAX_MSDU_BYTES, key, || {

@@ -111,6 +111,6 @@ fn avoids_fading(routing: &Routing) -> bool {
     match routing {
         Routing::Aodv(keys) => keys.config().avoid_fading.is_some(),
         Routing::Dsr(keys) => keys.config().avoid_fading.is_some(),
-        Routing::Static(_) | Routing::Registered(_) => false,
+        Routing::Static(_) | Routing::None(_) | Routing::Registered(_) => false,
     }
 }

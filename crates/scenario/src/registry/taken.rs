@@ -15,7 +15,7 @@ use crate::growth::Growth;
 use crate::options::OptionsVisitor;
 use crate::reader::read_at;
 use crate::registered::Registered;
-use crate::tree::{Node, Value};
+use crate::tree::{self, Node, Value};
 use crate::{Network, Scenario, Tcp};
 
 /// The entries, built in or of a registry, that a file names.
@@ -145,7 +145,14 @@ impl Registry {
         Ok(Some(Item::Growth(Growth::Registered(control))))
     }
 
-    fn read_routing(&self, node: &Node) -> Result<Option<Item>, Diagnostic> {
+    fn read_routing(&self, node: &mut Node) -> Result<Option<Item>, Diagnostic> {
+        // A name alone is a protocol without further keys.
+        if let Value::String(_) = node.value {
+            let name = std::mem::replace(&mut node.value, Value::Table(Vec::new()));
+            let name = Node { value: name, origin: node.origin };
+            let entry = tree::Entry { key: "protocol".to_owned(), origin: node.origin, node: name };
+            node.value = Value::Table(vec![entry]);
+        }
         let built_in = built_in_protocols();
         let item = read_entry(node, "protocol", &protocol_names(), built_in, &self.routing)?;
         Ok(item.map(|item| Item::Routing(Box::new(Routing::Registered(item)))))

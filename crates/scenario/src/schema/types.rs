@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use driftway_aid::registry::AIDS;
 use driftway_base::options::{NumberUnit, OptionInfo, OptionKind};
-use driftway_base::{Duration, Entry};
+use driftway_base::{Duration, Entry, Named};
 use driftway_route::{CACHES, CacheOptions};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
@@ -15,7 +15,9 @@ use crate::adhoc::dsr_cache::{DsrCache, DsrUpdate, PathCacheLimits};
 use crate::file_value::{Keyword, Keywords};
 use crate::options::WrittenValue;
 use crate::registry::{built_in_models, built_in_protocols};
-use crate::{Aid, Arp, ArpOptions, Distance, OrNone, Speed, Tcp, Time, preset, value_or};
+use crate::{
+    Aid, Arp, ArpOptions, Distance, OrNone, RoutingKind, Speed, Tcp, Time, preset, value_or,
+};
 
 impl<T: JsonSchema> JsonSchema for OrNone<T> {
     fn schema_name() -> Cow<'static, str> {
@@ -165,6 +167,10 @@ impl JsonSchema for Aid {
 pub(super) fn add_built_in_entries(schema: &mut Value) {
     add_entries(schema.pointer_mut(MODELS), "model", built_in_models());
     add_entries(schema.pointer_mut(PROTOCOLS), "protocol", built_in_protocols());
+    if let Some(Value::Array(forms)) = schema.pointer_mut(PROTOCOLS) {
+        let names: Vec<_> = RoutingKind::ALL.iter().map(|kind| kind.name()).collect();
+        forms.push(json!({ "type": "string", "enum": names, "description": "A protocol with all defaults." }));
+    }
 }
 
 /// Places of the forms of mobility models and of routing protocols in the schema.

@@ -2,12 +2,7 @@
 //! the frame check sequence.
 
 use driftway_radio::dcf::FrameKind;
-use driftway_wire::HardwareAddr;
-
-/// The EtherType of IPv4.
-pub const IPV4: u16 = 0x0800;
-/// The EtherType of ARP.
-pub const ARP: u16 = 0x0806;
+use driftway_wire::{EtherType, HardwareAddr};
 
 /// The receiver of a packet that had no next hop yet.
 pub const UNKNOWN_RECEIVER: HardwareAddr = HardwareAddr([0; 6]);
@@ -66,9 +61,9 @@ impl Header {
 }
 
 /// Appends the LLC (unnumbered information) and SNAP headers (RFC 1042).
-pub fn write_llc_snap(ether_type: u16, out: &mut Vec<u8>) {
+pub fn write_llc_snap(ether_type: EtherType, out: &mut Vec<u8>) {
     out.extend([0xaa, 0xaa, 0x03, 0, 0, 0]);
-    out.extend(ether_type.to_be_bytes());
+    out.extend(ether_type.0.to_be_bytes());
 }
 
 /// Appends the check sequence of the frame that starts at `start`.

@@ -36,10 +36,11 @@ pub enum CaptureInterface {
 }
 
 impl CaptureInterface {
-    /// Returns the link type of its packets.
-    pub const fn link_type(&self) -> DataLink {
+    /// Returns the link type of its packets, with Ethernet frames on wires or without.
+    pub const fn link_type(&self, is_ethernet: bool) -> DataLink {
         match self {
             Self::Node(..) | Self::Lost => DataLink::IEEE802_11_RADIOTAP,
+            Self::Wire(_) | Self::LostOnWire if is_ethernet => DataLink::ETHERNET,
             Self::Wire(_) | Self::LostOnWire => DataLink::RAW,
         }
     }

@@ -31,7 +31,10 @@ use driftway_base::{AirId, Duration, Instant, NodeId};
 use driftway_net::FrameBody;
 use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
 use driftway_scenario::{Adhoc, Mac, Network, Scenario};
-use driftway_wire::{EncodeError, HardwareAddr, Payload, RoutedPacket, edit_header};
+use driftway_wire::{
+    EncodeError, EtherType, EthernetFrame, HardwareAddr, Payload, RoutedPacket, edit_header,
+    edit_ipv6_header,
+};
 
 use crate::log::LONGEST_FRAME;
 use dot11::Header;
@@ -45,6 +48,8 @@ pub struct Capture {
     blocks: CaptureWriter,
     /// True if there are frames of 802.11.
     has_frames: bool,
+    /// True if hosts exchange Ethernet frames.
+    is_ethernet: bool,
     /// The airs.
     channels: Vec<Channel>,
     /// The buffer of the next record.
@@ -61,6 +66,13 @@ struct Channel {
     mhz: u16,
     /// The part of its interfaces' names that distinguishes them from those of other airs.
     name: Option<String>,
+}
+
+/// The bytes of a packet that was not simulated.
+#[derive(Clone, Copy)]
+struct Contents<'a> {
+    ether_type: EtherType,
+    bytes: &'a [u8],
 }
 
 /// A record that may have to wait for earlier frames.
@@ -120,6 +132,7 @@ impl Capture {
         Self::supports(scenario).then(|| Self {
             blocks: CaptureWriter::new(out, &format!("{}, seed {seed}", scenario.name)),
             has_frames: has_frames(scenario),
+            is_ethernet: false,
             channels: channels(scenario),
             record: Vec::new(),
             contents: None,
@@ -127,7 +140,15 @@ impl Capture {
         })
     }
 
-    /// Sets the bytes of the packet of the next records, from the IP header on: those of a packet that
+    /// Makes the packets on wires Ethernet frames: contents begin with the header of one.
+    #[must_use]
+    pub fn with_ethernet(mut self) -> Self {
+        self.is_ethernet = true;
+        self.blocks.is_ethernet = true;
+        self
+    }
+
+    /// Sets the bytes of the packet of the next records, from the IP header on, or the frame: those of a packet that
     /// was not simulated. `None`: the packet's description determines them.
     pub fn set_contents(&mut self, bytes: Option<&[u8]>) {
         match (bytes, &mut self.contents) {
@@ -142,7 +163,7 @@ impl Capture {
     /// Records a packet whose transmission over a wire begins.
     pub fn write_wired(&mut self, at: Instant, hop: WiredHop, packet: &RoutedPacket) {
         let mut record = Vec::new();
-        let encoded = write_packet_bytes(packet, self.contents.as_deref(), &mut record);
+        let encoded = self.write_wired_bytes(Some(hop), packet, &mut record);
         let comment = join_comments(None, encoded);
         self.add(PendingRecord { at, interface: CaptureInterface::Wire(hop), record, comment });
     }
@@ -164,10 +185,44 @@ impl Capture {
         self.channels.get(air.index()).map_or(0, |channel| channel.mhz)
     }
 
+    /// The contents and what they are; `None` if the packet's description determines them.
+    fn contents(&self) -> Option<Contents<'_>> {
+        let bytes = self.contents.as_deref()?;
+        if self.is_ethernet {
+            let frame = EthernetFrame::decode(bytes).ok()?;
+            return Some(Contents { ether_type: frame.ether_type, bytes: frame.payload });
+        }
+        let ether_type = if is_ipv6(bytes) { EtherType::IPV6 } else { EtherType::IPV4 };
+        Some(Contents { ether_type, bytes })
+    }
+
+    /// Appends a packet on a wire, with an Ethernet header if hosts exchange frames.
+    fn write_wired_bytes(
+        &self,
+        hop: Option<WiredHop>,
+        packet: &RoutedPacket,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        if self.is_ethernet {
+            let node = |of: fn(WiredHop) -> NodeId| {
+                hop.map_or(HardwareAddr::default(), |hop| HardwareAddr::of_node(of(hop)))
+            };
+            let simulated = EthernetFrame {
+                destination: node(|hop| hop.neighbour),
+                source: node(|hop| hop.node),
+                ether_type: EtherType::IPV4,
+                payload: &[],
+            };
+            let real = self.contents.as_deref().and_then(<[u8]>::first_chunk);
+            out.extend(real.copied().unwrap_or_else(|| simulated.header()));
+        }
+        write_packet_bytes(packet, self.contents(), out)
+    }
+
     /// Adds a packet without a frame to the interface of drops.
     fn add_unframed_drop(&mut self, at: Instant, packet: &RoutedPacket, comment: String) {
         let mut record = Vec::new();
-        let encoded = write_packet_bytes(packet, self.contents.as_deref(), &mut record);
+        let encoded = self.write_wired_bytes(None, packet, &mut record);
         let comment = join_comments(Some(comment), encoded);
         self.add(PendingRecord { at, interface: CaptureInterface::LostOnWire, record, comment });
     }
@@ -210,7 +265,12 @@ impl Capture {
             retry: frame.retry,
         };
         header.write(&mut self.record);
-        let encoded = write_frame_body(body, self.contents.as_deref(), &mut self.record);
+        let encoded = {
+            let mut record = std::mem::take(&mut self.record);
+            let encoded = write_frame_body(body, self.contents(), &mut record);
+            self.record = record;
+            encoded
+        };
         dot11::write_fcs(start, &mut self.record);
         let remark = join_comments(outcome_comment(frame.outcome, to), encoded);
         let name = self.channels.get(air.index()).and_then(|channel| channel.name.clone());
@@ -251,7 +311,7 @@ impl Capture {
             retry: false,
         };
         header.write(&mut record);
-        let encoded = write_frame_body(Some(body), self.contents.as_deref(), &mut record);
+        let encoded = write_frame_body(Some(body), self.contents(), &mut record);
         let comment = join_comments(Some(comment), encoded);
         self.add(PendingRecord { at, interface: CaptureInterface::Lost, record, comment });
     }
@@ -283,18 +343,19 @@ impl Capture {
 /// error is returned.
 fn write_frame_body(
     body: Option<&FrameBody>,
-    contents: Option<&[u8]>,
+    contents: Option<Contents<'_>>,
     out: &mut Vec<u8>,
 ) -> Result<(), EncodeError> {
     match body {
         None => Ok(()),
         Some(FrameBody::Arp(message)) => {
-            dot11::write_llc_snap(dot11::ARP, out);
+            dot11::write_llc_snap(EtherType::ARP, out);
             out.extend(message.encode());
             Ok(())
         }
         Some(FrameBody::Ip(packet)) => {
-            dot11::write_llc_snap(dot11::IPV4, out);
+            let real = contents.filter(|_| packet.dsr.is_none());
+            dot11::write_llc_snap(real.map_or(EtherType::IPV4, |real| real.ether_type), out);
             write_packet_bytes(packet, contents, out)
         }
     }
@@ -304,15 +365,19 @@ fn write_frame_body(
 /// contents end as the packet does.
 fn write_packet_bytes(
     packet: &RoutedPacket,
-    contents: Option<&[u8]>,
+    contents: Option<Contents<'_>>,
     out: &mut Vec<u8>,
 ) -> Result<(), EncodeError> {
     let start = out.len();
-    if let (Some(bytes), None) = (contents, packet.dsr) {
+    if let (Some(Contents { ether_type, bytes }), None) = (contents, packet.dsr) {
         out.extend_from_slice(bytes);
         let (ip, header) = (packet.packet.ip, out.get_mut(start..).unwrap_or_default());
         // What a network changes; the rest is as it was sent.
-        if let Some(tos) = header.get(1).copied() {
+        if ether_type == EtherType::IPV6 {
+            edit_ipv6_header(header, ip.ttl, ip.ecn);
+        } else if ether_type == EtherType::IPV4
+            && let Some(tos) = header.get(1).copied()
+        {
             edit_header(header, 1, &[tos & 0xfc | ip.ecn.bits()], IP_CHECKSUM);
             edit_header(header, 8, &[ip.ttl], IP_CHECKSUM);
         }
@@ -322,7 +387,8 @@ fn write_packet_bytes(
     out.resize(start + standard.len() as usize, 0);
     let bytes = out.get_mut(start..).unwrap_or_default();
     let encoded = standard.encode(bytes, |payload, to| {
-        let from = contents.and_then(|bytes| bytes.get(bytes.len().checked_sub(to.len())?..));
+        let bytes = contents.map(|contents| contents.bytes);
+        let from = bytes.and_then(|bytes| bytes.get(bytes.len().checked_sub(to.len())?..));
         match from {
             Some(from) => to.copy_from_slice(from),
             None => Payload::fill_pattern(payload, to),
@@ -334,6 +400,11 @@ fn write_packet_bytes(
     let more = usize::try_from(packet.size_adjustment).unwrap_or(0);
     out.resize(out.len() + more, 0);
     encoded.map(drop)
+}
+
+/// True for the bytes of a packet of IPv6.
+fn is_ipv6(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(|byte| byte >> 4 == 6)
 }
 
 /// The airs of a scenario.

@@ -32,6 +32,8 @@ pub struct CaptureWriter {
     out: io::Result<PcapNgWriter<Output>>,
     /// The numbers of the interfaces.
     interfaces: BTreeMap<CaptureInterface, u32>,
+    /// True if packets on wires are Ethernet frames.
+    pub is_ethernet: bool,
     /// The nodes whose names are written.
     named: BTreeSet<NodeId>,
 }
@@ -51,6 +53,7 @@ impl CaptureWriter {
         Self {
             out: PcapNgWriter::with_section_header(out, section).map_err(io_error),
             interfaces: BTreeMap::new(),
+            is_ethernet: false,
             named: BTreeSet::new(),
         }
     }
@@ -100,7 +103,7 @@ impl CaptureWriter {
                 HardwareAddr::of_node(node).0.to_vec().into(),
             ));
         }
-        let linktype = interface.link_type();
+        let linktype = interface.link_type(self.is_ethernet);
         self.write_block(&InterfaceDescriptionBlock { linktype, snaplen: 0, options }.into_block());
         for node in interface.nodes().into_iter().flatten() {
             if self.named.insert(node) {

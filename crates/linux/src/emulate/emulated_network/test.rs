@@ -1,8 +1,15 @@
 //! The network with real packets, in virtual time.
 
+#[path = "test/frames.rs"]
+mod frames;
+#[path = "test/ipv6.rs"]
+mod ipv6;
+
 use driftway_base::{Duration, Ecn, LinkId, PacketId};
-use driftway_link::Side;
-use driftway_wire::{Body, IcmpMessage, IpHeader, TcpFlags, TcpSegment, UnreachableCode};
+use driftway_link::{QueuePosition, Side};
+use driftway_wire::{
+    Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpSegment, UnreachableCode,
+};
 
 use super::*;
 
@@ -277,12 +284,13 @@ fn unknown_ipv4_packets_are_carried() {
     assert_eq!(leaves(&mut medium, at(140)), []);
     assert_eq!(medium.counts().drops, BTreeMap::from([("unreachable", 1)]));
 
-    let mut six = encode(&segment(0, 2));
-    six[0] = 0x60;
-    for bytes in [&six[..], &six[..3], &sent[0][..19], &[]] {
+    let mut five = encode(&segment(0, 2));
+    five[0] = 0x55;
+    let six = &[0x60, 0, 0, 0, 0, 9][..];
+    for bytes in [&five[..], six, &sent[0][..19], &[]] {
         medium.offer(at(150), NEAR, bytes);
     }
-    assert_eq!(medium.counts().not_ipv4, 4);
+    assert_eq!(medium.counts().not_ip, 4);
 }
 
 #[test]

@@ -314,6 +314,9 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
                 r#"{ protocol = "dsr", cache = { update = { truncate = true, secondary = 9 } } }"#,
                 r#"{ protocol = "dsr", flow_state = { timeout = "9 s", establish = 1, refresh = "1 s" }, shorten = "none" }"#,
                 r#"{ protocol = "static" }"#,
+                r#"{ protocol = "none" }"#,
+                "none",
+                "dsr",
             ])
         ),
         (Just("network.feedback"), word(&["none", "rfn"])),
@@ -321,6 +324,20 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
     ];
     let one = one.prop_map(|(key, value): (&str, String)| (key.to_owned(), value));
     prop::collection::vec(one, 0..8)
+}
+
+/// A protocol by its name alone is the one with all defaults.
+#[test]
+fn a_protocol_may_be_its_name_alone() {
+    for name in ["aodv", "dsr", "static", "none"] {
+        let with = |value: String| {
+            let set = ("network.routing".to_owned(), value);
+            Scenario::parse("test.toml", RIGHT, &[set]).unwrap()
+        };
+        let short = with(name.to_owned());
+        assert_eq!(short, with(format!("{{ protocol = \"{name}\" }}")));
+        assert!(short.show().contains(&format!("protocol = \"{name}\"")), "{}", short.show());
+    }
 }
 
 proptest! {
