@@ -6,6 +6,8 @@ use driftway_base::NodeId;
 use driftway_wire::{EtherType, EthernetFrame, HardwareAddr, Ipv6Packet};
 
 const ICMPV6: u8 = 58;
+/// Number of addresses that are learned at most.
+const LEARNED_MAX: usize = 65_536;
 
 /// The hardware addresses that were seen at each node.
 #[derive(Debug, Default)]
@@ -14,7 +16,9 @@ pub struct HardwareAddresses(BTreeMap<HardwareAddr, NodeId>);
 impl HardwareAddresses {
     /// Learns the source of a frame that a node has sent. What belongs to another node by its number is not learned.
     pub fn learn(&mut self, source: HardwareAddr, node: NodeId, nodes: usize) {
-        if !source.is_group() && numbered(source, nodes).is_none_or(|of| of == node) {
+        let is_own = numbered(source, nodes).is_none_or(|of| of == node);
+        let has_room = self.0.len() < LEARNED_MAX || self.0.contains_key(&source);
+        if !source.is_group() && is_own && has_room {
             self.0.insert(source, node);
         }
     }

@@ -6,9 +6,9 @@ use driftway_base::{Ecn, Ipv4Addr};
 use driftway_net::OPAQUE_STREAM;
 use driftway_net::addresses::is_of_many;
 use driftway_wire::{
-    Body, DecodeError, EtherType, EthernetFrame, IPV4_HEADER_LEN, IPV6_HEADER_LEN, IcmpMessage,
-    IpHeader, IpOptions, Ipv6Packet, Packet, Payload, QuotedPacket, UdpDatagram, UnreachableCode,
-    edit_header, edit_ipv6_header,
+    Body, DecodeError, ETHERNET_HEADER_LEN, EtherType, EthernetFrame, IPV4_HEADER_LEN,
+    IPV6_HEADER_LEN, IcmpMessage, IpHeader, IpOptions, Ipv6Packet, Packet, Payload, QuotedPacket,
+    UdpDatagram, UnreachableCode, edit_header, edit_ipv6_header,
 };
 
 /// Payload stream of kernels' packets, whose offset is the packet's number.
@@ -141,8 +141,11 @@ pub fn seen_frame(frame: &EthernetFrame<'_>) -> KernelPacket {
     packet
 }
 
-/// Sets the Congestion Experienced codepoint of a packet of IP.
-pub fn write_congestion(packet: &mut [u8]) {
+/// Sets the Congestion Experienced codepoint of the packet of IP in a frame; does nothing to another frame.
+pub fn write_congestion(frame: &mut [u8]) {
+    let is_ip = EthernetFrame::decode(frame)
+        .is_ok_and(|frame| [EtherType::IPV4, EtherType::IPV6].contains(&frame.ether_type));
+    let Some(packet) = frame.get_mut(ETHERNET_HEADER_LEN..).filter(|_| is_ip) else { return };
     let at = if is_ipv6(packet) { 7 } else { 8 };
     if let Some(hops) = packet.get(at).copied() {
         rewrite(packet, hops, Ecn::Ce);

@@ -2,7 +2,7 @@
 
 use driftway_base::{DropReason, Ecn, NodeId};
 use driftway_net::addresses::address;
-use driftway_wire::{ETHERNET_HEADER_LEN, EthernetFrame, Packet};
+use driftway_wire::{EthernetFrame, Packet};
 
 use super::{DepartingPacket, EmulatedNetwork};
 use crate::emulate::hardware_addresses::HardwareAddresses;
@@ -53,7 +53,7 @@ impl EmulatedNetwork {
         mut stored: StoredPacket,
     ) {
         if packet.ip.ecn == Ecn::Ce {
-            write_congestion(&mut stored.bytes[ETHERNET_HEADER_LEN..]);
+            write_congestion(&mut stored.bytes);
         }
         let due = self.net.now();
         self.departing.push_back(DepartingPacket { kernel, due, bytes: stored.bytes });
