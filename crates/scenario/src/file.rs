@@ -47,6 +47,15 @@ impl TomlFile {
         reader::read(&self.tree).map_err(|fault| self.located(fault))
     }
 
+    /// Returns whether there is a value at `keys` (array elements by index).
+    pub fn contains<K: AsRef<str>>(&self, keys: &[K]) -> bool {
+        let mut node = Some(&self.tree);
+        for key in keys {
+            node = node.and_then(|node| node.get(key.as_ref()));
+        }
+        node.is_some()
+    }
+
     /// An error in the value at `keys` (array elements by index) or, if it is not written, in the
     /// innermost table around it. A hint follows a line break in `message`.
     pub fn error<K: AsRef<str>>(&self, keys: &[K], message: &str) -> Error {

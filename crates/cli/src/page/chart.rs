@@ -150,9 +150,15 @@ fn logarithmic(axis: Axis, values: &[f64]) -> Axis {
     axis.type_(AxisType::Log).tick_mode(TickMode::Array).tick_values(ticks).tick_text(text)
 }
 
+/// The power of ten that is not above this positive value, from its scientific notation.
+fn power_of_ten(value: f64) -> i32 {
+    let text = format!("{value:e}");
+    text.split_once('e').and_then(|(_, power)| power.parse().ok()).unwrap_or_default()
+}
+
 /// The ticks around these values: at 1, 2 and 5 of each power of ten, or at the powers alone if there are many.
 fn log_ticks(least: f64, most: f64) -> Vec<f64> {
-    let powers = (least.log10().floor() as i32)..=(most.log10().ceil() as i32);
+    let powers = power_of_ten(least)..=power_of_ten(most) + 1;
     let digits: &[u32] = if powers.clone().count() > MAX_POWERS { &[1] } else { &[1, 2, 5] };
     let tick = |power: i32| digits.iter().map(move |digit| format!("{digit}e{power}"));
     // Parsed, so that 0.2 is the number that is nearest to it.
@@ -167,6 +173,7 @@ mod test {
     fn a_logarithmic_axis_has_ticks_between_powers() {
         let ticks = log_ticks(0.3, 20.0);
         assert_eq!(ticks, [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0]);
-        assert_eq!(log_ticks(1e-4, 1e3), [1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]);
+        assert_eq!(log_ticks(2e-4, 900.0), [1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]);
+        assert_eq!(log_ticks(1.0, 1.5), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0]);
     }
 }

@@ -248,7 +248,7 @@ pub fn axis_points(
     if by_key == by_points || by_key == axis.values.is_empty() {
         let help = "an axis has either `key` and `values`, or `points`";
         let message = format!("invalid axis\n{help}");
-        return Err(file.error(&keys!["figure", figure, "x"], &message));
+        return Err(file.error(&place(file, figure, &keys!["x"]), &message));
     }
     let of_keys = |x: &Coordinate| {
         let value = SettingValue(coordinate_text(x));
@@ -263,8 +263,9 @@ pub fn axis_points(
     let mut unit = None;
     let mut seen = Vec::new();
     for (number, Point { at: x, .. }) in points.iter().enumerate() {
-        let wrong =
-            |message: &str| Err(file.error(&keys!["figure", figure, "x", table, number], message));
+        let wrong = |message: &str| {
+            Err(file.error(&place(file, figure, &keys!["x", table, number]), message))
+        };
         let Some((value, of)) = axis_position(x) else {
             let help = "a valid value is, for example, \"10 ms\" or 3";
             return wrong(&format!("`{}` is not a quantity\n{help}", coordinate_text(x)));
@@ -301,10 +302,10 @@ pub fn check_measures(
     let known: Vec<String> = known.collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     for (at, measure) in figure.y.iter().enumerate() {
-        let keys = keys!["figure", number, "y", at, "metric"];
+        let keys = place(file, number, &keys!["y", at, "metric"]);
         require_metric(file, &keys, &measure.metric, &known)?;
         if let Some(over) = &measure.over {
-            let keys = keys!["figure", number, "y", at, "over"];
+            let keys = place(file, number, &keys!["y", at, "over"]);
             require_metric(file, &keys, &over.metric, &known)?;
         }
         let same = |other: &Measure| {
@@ -331,6 +332,13 @@ pub fn check_measures(
         find_measure(file, figure, &keys, line.metric.as_deref())?;
     }
     Ok(())
+}
+
+/// Path to a value of a figure: its own, or the study's, which figures without one have.
+fn place(file: &TomlFile, figure: usize, keys: &[String]) -> Vec<String> {
+    let own = [&keys!["figure", figure], keys].concat();
+    let is_studys = !file.contains(&own[..3]) && file.contains(&keys[..1]);
+    if is_studys { keys.to_vec() } else { own }
 }
 
 fn require_metric(
