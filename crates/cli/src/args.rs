@@ -167,7 +167,7 @@ pub struct EmulateArgs {
     /// Carry Ethernet frames to neighbours; the nodes' kernels route
     #[arg(long)]
     pub ethernet: bool,
-    /// Make what is behind INTERFACE of the host, a container or a virtual machine, NODE; repeatable
+    /// Make a container behind a host interface NODE; repeatable
     #[arg(long, value_name = "NODE=INTERFACE", value_parser = assignment)]
     pub attach: Vec<(String, String)>,
     /// Write emulation.json, results.json, samples, scenario.toml to DIR
