@@ -592,3 +592,27 @@ fn check_reads_papers_and_studies() {
         assert!(schema["properties"][key].is_object(), "{kind}");
     }
 }
+
+/// Arms come from products, too, and are sorted by group: an error has the place of its own table.
+#[test]
+fn an_error_in_an_arm_is_at_its_own_table() {
+    let product = "[[product]]\ngroup = \"text\"\nfactors = [{ name = \"tcp\", levels = [{ name = \"sack\" }] }]\n\n";
+    let both = |more: &str| format!("{product}{more}");
+    let first = "[[arm]]\nname = \"tcp\"";
+    for (from, to, message) in [
+        (first, both("[[arm]]\nname = \"atcp\""), "duplicate name"),
+        ("against = \"tcp\"", "against = \"tpc\"".to_owned(), "no arm `tpc`"),
+        ("\"flow.0.aid\" = \"none\"", "\"flow.0.aid\" = \"nune\"".to_owned(), "`nune`"),
+    ] {
+        let text = PAPER.replacen(first, &both(first), usize::from(from != first));
+        let text = text.replacen(from, &to, 1);
+        let bench = paper_dir(&[]);
+        bench.file("papers/two/paper.toml", &text);
+        let output = bench.driftway(&["paper", "two"]).assert().code(2).get_output().clone();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        let line: usize = stderr.split(':').nth(2).unwrap().parse().unwrap();
+        let at = text.lines().nth(line - 1).unwrap();
+        let place = if from == first { "name = \"atcp\"" } else { &to };
+        assert!(stderr.contains(message) && at.contains(place), "{stderr}: {at}");
+    }
+}

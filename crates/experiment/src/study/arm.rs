@@ -22,6 +22,9 @@ pub struct Arm {
     pub scenario: Option<String>,
     /// The arm with which it is compared: figures show the paired difference, or ratio.
     pub against: Option<String>,
+    /// Keys of its table in the file: those of an arm, or of a product.
+    #[serde(skip)]
+    pub place: Vec<String>,
     /// Index among the study's arms, which determines its colour.
     #[serde(skip)]
     pub number: usize,

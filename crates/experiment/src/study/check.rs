@@ -64,32 +64,62 @@ pub fn check_names(file: &TomlFile, study: &Study) -> Result<(), Error> {
     if study.first_seed.checked_add(MAX_RUNS).is_none() {
         return Err(file.error(&["first_seed"], "this is too large: further seeds would overflow"));
     }
-    for (table, key, names) in [
-        ("group", "name", if study.has_groups() { group_names(study) } else { Vec::new() }),
-        ("arm", "name", arm_names(study)),
-        ("figure", "id", figure_names(study)),
-        ("reading", "name", study.readings.iter().map(|of| of.name.as_str()).collect()),
-    ] {
-        for (number, name) in names.iter().enumerate() {
-            let wrong = if name.trim().is_empty() {
-                "this name is empty"
-            } else if names[..number].contains(name) {
-                "duplicate name\nchoose another"
-            } else {
-                continue;
-            };
-            return Err(file.error(&keys![table, number, key], wrong));
-        }
-    }
-    for (number, arm) in study.arms.iter().enumerate() {
-        find_name(file, &keys!["arm", number, "group"], "group", &arm.group, &group_names(study))?;
+    check_unique(file, study)?;
+    for arm in &study.arms {
+        let place = |key: &str| [&arm.place[..], &keys![key]].concat();
+        find_name(file, &place("group"), "group", &arm.group, &group_names(study))?;
         if let Some(other) = &arm.against {
-            find_arm(file, &keys!["arm", number, "against"], study, other)?;
+            find_arm(file, &place("against"), study, other)?;
         }
     }
     if let Some(figure) = &study.deciding {
         find_name(file, &["deciding"], "figure", figure, &figure_names(study))?;
     }
+    check_readings(file, study)?;
+    for (number, figure) in study.quick.figures.iter().enumerate() {
+        let keys = keys!["quick", "figures", number];
+        find_name(file, &keys, "figure", figure, &figure_names(study))?;
+    }
+    study.kernel.as_ref().map_or(Ok(()), |kernel| check_kernel(file, study, kernel))
+}
+
+/// Checks that no two groups, arms, figures or readings have the same name.
+fn check_unique(file: &TomlFile, study: &Study) -> Result<(), Error> {
+    let arms: Vec<(Vec<String>, &str)> = study
+        .arms
+        .iter()
+        .map(|arm| ([&arm.place[..], &keys!["name"]].concat(), arm.name.as_str()))
+        .collect();
+    let groups = if study.has_groups() { group_names(study) } else { Vec::new() };
+    let readings = study.readings.iter().map(|of| of.name.as_str()).collect();
+    for all in [
+        in_order("group", "name", groups),
+        arms,
+        in_order("figure", "id", figure_names(study)),
+        in_order("reading", "name", readings),
+    ] {
+        for (number, (place, name)) in all.iter().enumerate() {
+            let wrong = if name.trim().is_empty() {
+                "this name is empty"
+            } else if all[..number].iter().any(|(_, other)| other == name) {
+                "duplicate name\nchoose another"
+            } else {
+                continue;
+            };
+            return Err(file.error(place, wrong));
+        }
+    }
+    Ok(())
+}
+
+/// Names with their places in a table that has them in order.
+fn in_order<'a>(table: &str, key: &str, names: Vec<&'a str>) -> Vec<(Vec<String>, &'a str)> {
+    let names = names.into_iter().enumerate();
+    names.map(|(number, name)| (keys![table, number, key].to_vec(), name)).collect()
+}
+
+/// Checks the names of readings, and those that they give to arms.
+fn check_readings(file: &TomlFile, study: &Study) -> Result<(), Error> {
     for (number, reading) in study.readings.iter().enumerate() {
         let taken = study
             .arms
@@ -108,11 +138,7 @@ pub fn check_names(file: &TomlFile, study: &Study) -> Result<(), Error> {
             find_name(file, &keys, "figure", figure, &figure_names(study))?;
         }
     }
-    for (number, figure) in study.quick.figures.iter().enumerate() {
-        let keys = keys!["quick", "figures", number];
-        find_name(file, &keys, "figure", figure, &figure_names(study))?;
-    }
-    study.kernel.as_ref().map_or(Ok(()), |kernel| check_kernel(file, study, kernel))
+    Ok(())
 }
 
 /// Checks the names in `[kernel]`.

@@ -112,8 +112,12 @@ impl Study {
         if self.groups.is_empty() {
             self.groups.push(Group { name: String::new(), label: String::new() });
         }
-        for number in (0..self.products.len()).rev() {
-            let arms = self.products[number].arms();
+        for (number, arm) in self.arms.iter_mut().enumerate() {
+            arm.place = vec!["arm".to_owned(), number.to_string()];
+        }
+        for (number, product) in self.products.iter().enumerate().rev() {
+            let place = vec!["product".to_owned(), number.to_string()];
+            let arms = product.arms().into_iter().map(|arm| Arm { place: place.clone(), ..arm });
             self.arms.splice(0..0, arms);
         }
         if self.arms.is_empty() {

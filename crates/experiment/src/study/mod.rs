@@ -19,6 +19,7 @@ pub mod point;
 pub mod product;
 pub mod reading;
 mod readings;
+mod recorded_rows;
 pub mod recorded_verdicts;
 pub mod reference;
 mod reference_check;

@@ -217,8 +217,8 @@ impl Planner<'_> {
     /// Reads a scenario file.
     fn read(&self, figure: usize, arm: &Arm, name: &str) -> Result<String, Error> {
         let keys = match &arm.scenario {
-            Some(_) => keys!["arm", arm.number, "scenario"],
-            None => keys!["figure", figure, "scenario"],
+            Some(_) => [&arm.place[..], &keys!["scenario"]].concat(),
+            None => keys!["figure", figure, "scenario"].to_vec(),
         };
         if name.contains(std::path::is_separator) || name == ".." {
             let message = "the scenarios of a paper are in the directory of its paper.toml\nuse the file name only";
@@ -250,7 +250,7 @@ impl Planner<'_> {
         {
             self.file.error(&keys!["figure", figure, "x", "points", step, "set", key], &message)
         } else if arm.set.contains_key(key) {
-            self.file.error(&keys!["arm", arm.number, "set", key], &message)
+            self.file.error(&[&arm.place[..], &keys!["set", key]].concat(), &message)
         } else {
             self.file.error(&keys!["figure", figure, "set", key], &message)
         }

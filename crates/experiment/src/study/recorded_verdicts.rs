@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use driftway_sim::columns::{ColumnInfo, Values, names};
 
 use super::files::Source;
+use super::recorded_rows::{invalid_row, recorded_rows};
 use super::statement_format::Verdict;
 use crate::error::Error;
 
@@ -84,29 +85,19 @@ impl StoredVerdicts {
     ///
     /// It is invalid.
     pub fn read(place: &str, text: &str) -> Result<Self, Error> {
-        let wrong = |line: usize, what: &str| {
-            let help = "`driftway paper NAME --record` writes it again";
-            Error::refused_with(format!("{place}:{line}: {what}"), help.to_owned())
-        };
-        let mut reader = csv::Reader::from_reader(text.as_bytes());
-        let header = reader.headers().map_err(|error| wrong(1, &error.to_string()))?;
-        if header.iter().ne(COLUMNS) {
-            return Err(wrong(1, &format!("the columns are {}", COLUMNS.join(","))));
-        }
         let mut all = BTreeMap::new();
-        for (number, row) in reader.records().enumerate() {
-            let line = number + 2;
-            let row = row.map_err(|error| wrong(line, &error.to_string()))?;
+        for (line, row) in recorded_rows(place, text, &COLUMNS)? {
+            let wrong = |what: &str| invalid_row(place, line, what);
             let verdict = |at: usize| match row.get(at).unwrap_or_default() {
                 "" => Ok(None),
                 text => match Verdict::ALL.into_iter().find(|verdict| verdict.name() == text) {
-                    None => Err(wrong(line, &format!("`{text}` is not a verdict"))),
+                    None => Err(wrong(&format!("`{text}` is not a verdict"))),
                     known => Ok(known),
                 },
             };
             let pair = VerdictPair { all: verdict(1)?, quick: verdict(2)? };
             if all.insert(row.get(0).unwrap_or_default().to_owned(), pair).is_some() {
-                return Err(wrong(line, "duplicate row"));
+                return Err(wrong("duplicate row"));
             }
         }
         Ok(Self(all))

@@ -12,6 +12,7 @@ use driftway_sim::columns::{ColumnInfo, Values, names};
 use super::measure::{Measurement, Sample, mean};
 use super::outcome::StudyOutcome;
 use super::plan::PlannedArm;
+use super::recorded_rows::{invalid_row, recorded_rows};
 use super::select::{RecordedVerdicts, quick_points};
 use super::statement::Cell;
 use crate::error::Error;
@@ -112,31 +113,21 @@ impl StoredResults {
     ///
     /// It is invalid; `place` is its name.
     pub fn read(place: &str, text: &str) -> Result<Self, Error> {
-        let wrong = |line: usize, what: &str| {
-            let help = "`driftway paper NAME --record` writes it again";
-            Error::refused_with(format!("{place}:{line}: {what}"), help.to_owned())
-        };
-        let mut reader = csv::Reader::from_reader(text.as_bytes());
-        let header = reader.headers().map_err(|error| wrong(1, &error.to_string()))?;
-        if header.iter().ne(COLUMNS) {
-            return Err(wrong(1, &format!("the columns are {}", COLUMNS.join(","))));
-        }
         let mut kept = Self::default();
-        for (number, row) in reader.records().enumerate() {
-            let line = number + 2;
-            let row = row.map_err(|error| wrong(line, &error.to_string()))?;
+        for (line, row) in recorded_rows(place, text, &COLUMNS)? {
+            let wrong = |what: &str| invalid_row(place, line, what);
             let text = |at: usize| row.get(at).unwrap_or_default().to_owned();
             let value = |at: usize| match row.get(at).unwrap_or_default() {
                 "" => Ok(None),
                 number => match number.parse::<f64>() {
                     Ok(value) if value.is_finite() => Ok(Some(value)),
-                    _ => Err(wrong(line, &format!("`{number}` is not a number"))),
+                    _ => Err(wrong(&format!("`{number}` is not a number"))),
                 },
             };
             let name = ResultKey { figure: text(0), metric: text(1), arm: text(2), x: text(3) };
             let found = StoredValue { mean: value(4)?, ci90_half: value(5)?, quick: value(6)? };
             if kept.0.insert(name, found).is_some() {
-                return Err(wrong(line, "duplicate row"));
+                return Err(wrong("duplicate row"));
             }
         }
         Ok(kept)
