@@ -32,13 +32,7 @@ impl Tun {
     /// # Errors
     /// Any error of the kernel; see [`check_requirements`](crate::check_requirements) for the requirements.
     pub fn open(address: Ipv4Addr, prefix: u8, mtu: u16) -> io::Result<Self> {
-        let device = DeviceBuilder::new()
-            .ipv4(address, prefix, None)
-            .mtu(mtu)
-            .tx_queue_len(QUEUE)
-            .build_sync()?;
-        device.set_nonblocking(true)?;
-        Ok(Self { device, mtu })
+        Self::build(DeviceBuilder::new(), address, prefix, mtu)
     }
 
     /// Creates the same for Ethernet frames, with this hardware address.
@@ -51,14 +45,13 @@ impl Tun {
         prefix: u8,
         mtu: u16,
     ) -> io::Result<Self> {
-        let device = DeviceBuilder::new()
-            .layer(Layer::L2)
-            .name(ETHERNET_NAME)
-            .mac_addr(hardware.0)
-            .ipv4(address, prefix, None)
-            .mtu(mtu)
-            .tx_queue_len(QUEUE)
-            .build_sync()?;
+        let builder = DeviceBuilder::new().layer(Layer::L2).name(ETHERNET_NAME);
+        Self::build(builder.mac_addr(hardware.0), address, prefix, mtu)
+    }
+
+    fn build(builder: DeviceBuilder, address: Ipv4Addr, prefix: u8, mtu: u16) -> io::Result<Self> {
+        let builder = builder.ipv4(address, prefix, None).mtu(mtu).tx_queue_len(QUEUE);
+        let device = builder.build_sync()?;
         device.set_nonblocking(true)?;
         Ok(Self { device, mtu })
     }

@@ -275,31 +275,33 @@ fn notes(scenario: &Scenario) -> Vec<String> {
     silent.into_iter().chain(ipv6_refusal(scenario)).collect()
 }
 
+/// The packets of a direction, such as `7 packets, 6 of them delivered (525 B)`.
+fn sent_text(sent: &Direction) -> String {
+    let Direction { packets, delivered, delivered_to_routers: routers, .. } = *sent;
+    let (packets, delivered) = (count(packets, "packet"), delivered + routers);
+    let to_programs = value("_bytes", sent.delivered_bytes as f64);
+    match routers {
+        0 => format!("{packets}, {delivered} of them delivered ({to_programs})"),
+        _ => format!(
+            "{packets}, {delivered} of them delivered: {routers} to routers, the others to programs \
+             ({to_programs})"
+        ),
+    }
+}
+
 impl fmt::Display for EmulationDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = &self.scenario.name;
         writeln!(f, "{name}: {} in real time, seed {}", value("_s", self.duration_s), self.seed)?;
-        let sent = |sent: &Direction| {
-            let Direction { packets, delivered, delivered_to_routers: routers, .. } = *sent;
-            let (packets, delivered) = (count(packets, "packet"), delivered + routers);
-            let to_programs = value("_bytes", sent.delivered_bytes as f64);
-            match routers {
-                0 => format!("{packets}, {delivered} of them delivered ({to_programs})"),
-                _ => format!(
-                    "{packets}, {delivered} of them delivered: {routers} to routers, the others to \
-                     programs ({to_programs})"
-                ),
-            }
-        };
         match (&self.forward, &self.backward) {
             (Some(forward), Some(backward)) if self.nodes.len() == 2 => {
-                writeln!(f, "to the far end: {}", sent(forward))?;
-                writeln!(f, "to the near end: {}", sent(backward))?;
+                writeln!(f, "to the far end: {}", sent_text(forward))?;
+                writeln!(f, "to the near end: {}", sent_text(backward))?;
             }
             _ => {
                 for NodePackets { node, sent: packets } in &self.nodes {
                     let node = self.scenario.node_name(*node as u32);
-                    writeln!(f, "from node {node}: {}", sent(packets))?;
+                    writeln!(f, "from node {node}: {}", sent_text(packets))?;
                 }
             }
         }
