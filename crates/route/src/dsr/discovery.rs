@@ -46,8 +46,14 @@ impl Dsr {
             let period = period.min(config.request_period_max).max(SCAN_INTERVAL_MIN);
             search.attempts = search.attempts.saturating_add(1).min(254);
             search.not_before = now + period;
-            if !own && search.attempts > config.salvage_requests {
-                return DiscoveryProgress::Failed;
+            if !own {
+                // That of a packet of this node has been counted when the packet was buffered.
+                self.stats.discoveries += u64::from(search.attempts == 1);
+                let over = search.attempts.checked_sub(config.salvage_requests);
+                self.stats.failed_discoveries += u64::from(over == Some(1));
+                if over.is_some_and(|over| over > 0) {
+                    return DiscoveryProgress::Failed;
+                }
             }
             let ring_zero = match config.ring_zero {
                 NonPropagatingRequests::Never => false,

@@ -9,7 +9,11 @@
 //! | `bead` | the same for acknowledgments; a node with the report and a cached route retransmits the last one |
 //! | `relay_notices` | a packet lists the nodes that have salvaged it, and the report is relayed from one to the next |
 //!
-//! None of this starts a route discovery (§4.1): a node without a cached route sends no report.
+//! EPLN and BEAD start no route discovery (§4.1): a node without a cached route sends no report. ELFN's
+//! reports are DSR's route errors with one more field (§3.2), and are sent again as DSR sends errors.
+//!
+//! The TCP sender's own link: with EPLN its failure is always signalled to TCP (§4.3.1), with ELFN only if
+//! the node has no other route; §3.2 names route discoveries and received messages as what freezes TCP.
 //!
 //! Choices where the paper leaves it open:
 //!
@@ -68,6 +72,12 @@ impl Dsr {
     /// Returns true if any losses are reported.
     pub(super) const fn reports_losses(&self) -> bool {
         self.config.elfn || self.config.epln || self.config.bead
+    }
+
+    /// Returns true if lost notifications are sent again on cached routes only (yu-2004 §4.3.2). ELFN's are
+    /// ordinary route errors, for which DSR searches (RFC 4728 §8.3.4).
+    pub(super) const fn relays_losses(&self) -> bool {
+        self.config.epln || self.config.bead
     }
 
     /// Reports the loss of these packets on the link to `to`, the first of which detected the failure
@@ -144,13 +154,21 @@ impl Dsr {
         says.then_some(info)
     }
 
-    /// Notifies the local TCP of a failed packet of its own (yu-2004 §4.3.1). Then the packet takes another
-    /// route, or is buffered.
-    pub(super) fn signal_own_link_failure(&mut self, to: Ipv4Addr, packet: &RoutedPacket) {
-        if packet.packet.ip.source == self.address
-            && (self.config.elfn || self.config.epln)
-            && let Some(info) = ConnInfo::from_packet(&packet.packet, true)
-        {
+    /// Notifies the local TCP of a failed packet of its own, which then takes another route, or is buffered:
+    /// with EPLN in either case (yu-2004 §4.3.1), with ELFN alone only if no route is available (§3.2).
+    pub(super) fn signal_own_link_failure(
+        &mut self,
+        now: Instant,
+        to: Ipv4Addr,
+        packet: &RoutedPacket,
+    ) {
+        let ip = packet.packet.ip;
+        if ip.source != self.address {
+            return;
+        }
+        let signals = self.config.epln
+            || self.config.elfn && self.cache.lookup(now, ip.destination).is_none();
+        if signals && let Some(info) = ConnInfo::from_packet(&packet.packet, true) {
             self.signal_loss(&info, FailedLink { from: self.address, to }, self.address);
         }
     }

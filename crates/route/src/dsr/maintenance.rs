@@ -69,7 +69,7 @@ impl Dsr {
         packet: RoutedPacket,
         queued: &mut dyn FnMut() -> Option<RoutedPacket>,
     ) {
-        self.signal_own_link_failure(to, &packet);
+        self.signal_own_link_failure(now, to, &packet);
         let mut failed = core::mem::take(&mut self.failed_scratch);
         let outcome = self.reroute_or_drop(now, packet, Some(to));
         failed.push(FailedPacket { packet, outcome });
@@ -224,7 +224,7 @@ impl Dsr {
         if is_link_failure_notice(&packet) {
             return self.drop_lost(packet, DropReason::LinkFailure);
         }
-        if own && self.reports_losses() && is_loss_notification(&packet) {
+        if own && self.relays_losses() && is_loss_notification(&packet) {
             return self.send_on_cached_route(now, packet);
         }
         if own {
@@ -330,7 +330,7 @@ impl Dsr {
                 && !self.is_destination(next.destination)
             {
                 let packet = self.control_packet(next.destination, held);
-                if self.reports_losses() && is_loss_notification(&packet) {
+                if self.relays_losses() && is_loss_notification(&packet) {
                     self.send_on_cached_route(now, packet);
                 } else {
                     self.route_own_packet(now, packet);

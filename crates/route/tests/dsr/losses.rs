@@ -142,6 +142,61 @@ fn figure_2_with_single_options() {
     assert_eq!(heard(DsrConfig { epln: false, bead: false, ..YU }), []);
 }
 
+/// ELFN's notice is an ordinary route error, and its source may search for a route to repeat it (§3.2, RFC 4728
+/// §8.3.4). EPLN and BEAD use cached routes alone (§4.3.2).
+#[test]
+fn only_elfn_searches_for_a_route_of_its_notices() {
+    let alone = DsrConfig { elfn: true, epln: false, bead: false, ..YU };
+    let bead = DsrConfig { bead: true, ..alone };
+    // The error of 2 about its link to 3 fails at 2 itself, or at 1, which returns it nested.
+    for failed in [(2, 1), (1, 0)] {
+        for (config, searched) in [(alone, true), (bead, false), (YU, false)] {
+            let mut net = Net::chain(config, 5);
+            net.link(0, 4, true);
+            net.link(4, 2, true);
+            net.teach(&[0, 1, 2, 3]);
+            net.link(2, 3, false);
+            net.send_segment(0, 3, 100, 100, 0);
+            net.run(ms(2));
+            net.link(failed.0, failed.1, false);
+            net.run(ms(500));
+            let of_2 = net.nodes[2].stats().discoveries;
+            assert_eq!(of_2, u64::from(searched), "{failed:?} {searched}");
+            let heard = signals(&net).iter().filter(|(_, node, ..)| *node == 0).count();
+            assert_eq!(heard, usize::from(searched), "{failed:?} {searched}");
+            net.check_conservation();
+        }
+    }
+}
+
+/// The TCP sender's own link fails. EPLN freezes TCP in any case (§4.3.1), ELFN only if no other route is
+/// available (§3.2).
+#[test]
+fn elfn_signals_its_own_link_only_without_another_route() {
+    let elfn = DsrConfig { elfn: true, epln: false, bead: false, ..YU };
+    let epln = DsrConfig { bead: false, ..YU };
+    for (config, has_route, signalled) in
+        [(elfn, true, false), (elfn, false, true), (epln, true, true), (epln, false, true)]
+    {
+        let mut net = Net::chain(config, 4);
+        net.link(0, 3, true);
+        net.link(3, 2, true);
+        net.teach(&[0, 1, 2]);
+        if has_route {
+            net.teach(&[0, 3, 2]);
+        }
+        net.link(0, 1, false);
+        net.send_segment(0, 2, 100, 100, 0);
+        net.run(ms(500));
+        let expected = [(1, 0, 100, SALVAGED)];
+        let expected = if signalled { &expected[..] } else { &[] };
+        assert_eq!(signals(&net), expected, "{has_route}");
+        assert_eq!(net.searches.len(), usize::from(!has_route));
+        assert_eq!(net.delivered.len(), 1);
+        net.check_conservation();
+    }
+}
+
 /// C salvages, and so does F; G loses the packet. F has no route to A, and C has.
 #[test]
 fn previous_salvagers_relay_the_notification() {

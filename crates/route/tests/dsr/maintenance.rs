@@ -179,10 +179,10 @@ fn an_error_is_piggybacked_on_the_next_request() {
 }
 
 /// ns-2.35: a forwarder without another route buffers the packet, sends one non-propagating request, and
-/// sends the packet if it learns of a route.
+/// sends the packet if it learns of a route. That is a route discovery, which may fail.
 #[test]
 fn a_forwarder_may_buffer_a_packet() {
-    for (requests, delivered) in [(1, 2), (0, 1)] {
+    for (requests, is_found, delivered) in [(1, true, 2), (1, false, 1), (0, true, 1)] {
         let config = DsrConfig {
             jitter: Duration::ZERO,
             tap: false,
@@ -200,18 +200,21 @@ fn a_forwarder_may_buffer_a_packet() {
         net.run(ms(900));
         net.delivered.clear();
         net.dropped.clear();
-        net.link(1, 4, true);
+        net.link(1, 4, is_found);
         net.link(1, 2, false);
         let before = net.sent.len();
         net.send(0, 3, 2);
-        net.run(ms(1200));
+        net.run(ms(3000));
         let asked = net.sent[before..]
             .iter()
             .filter(|s| s.from == 1 && s.packet.dsr.is_some_and(|dsr| dsr.request().is_some()))
             .map(|s| s.packet.packet.ip.ttl);
         assert!(asked.eq((0..requests).map(|_| 1)), "non-propagating");
         assert_eq!(net.streams().len() + 1, delivered);
-        if requests == 0 {
+        let stats = net.nodes[1].stats();
+        assert_eq!(stats.discoveries, u64::from(requests));
+        assert_eq!(stats.failed_discoveries, u64::from(requests) - (delivered - 1) as u64);
+        if delivered == 1 {
             assert_eq!(net.dropped[0].3, DropReason::NoRoute);
         }
     }
