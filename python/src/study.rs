@@ -163,7 +163,7 @@ impl Study {
     /// The number of runs.
     #[getter]
     fn run_count(&self) -> u64 {
-        run_count(&self.selection)
+        run_count(&self.plan, &self.selection)
     }
 
     /// True if an aid of one of the scenarios is Python's.

@@ -67,6 +67,8 @@ struct Section<'a> {
     /// Plots, each with the id of its element.
     figures: Vec<(String, Figure)>,
     statements: Vec<StatementRow<'a>>,
+    /// The number of runs, if it is less than the study's.
+    fewer_runs: Option<u64>,
     /// The command that runs the first point of each arm.
     commands: Vec<(&'a str, String)>,
 }
@@ -145,11 +147,12 @@ fn section<'a>(
     let command = |PlannedArm { arm, jobs, .. }: &'a PlannedArm| {
         let job = &plan.jobs[jobs[first]];
         let seed = job.first_seed.unwrap_or(study.first_seed);
-        let runs = selection.seeds.len();
+        let runs = selection.runs_of(job);
         (arm.label.as_str(), format!("{} --seed {seed} --runs {runs}", job.command()))
     };
     Section {
         about,
+        fewer_runs: selection.fewer_runs(plan, planned),
         groups: groups(study, planned),
         ratios: tables::ratios_table(study, &document.measures(&about.id).collect::<Vec<_>>()),
         tables: listed

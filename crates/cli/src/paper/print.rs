@@ -100,7 +100,9 @@ pub fn document(plan: &Plan, document: &StudyDocument) -> String {
         if measures.is_empty() {
             continue;
         }
-        text += &wrapped(&format!("\nFigure {}: {}", figure.id, figure.title), 2);
+        let fewer = measures[0].runs.map(|runs| format!(" ({})", count(runs, "run")));
+        let fewer = fewer.unwrap_or_default();
+        text += &wrapped(&format!("\nFigure {}: {}{fewer}", figure.id, figure.title), 2);
         if let Some(x) = &figure.x {
             text += &wrapped(&format!("against {}", x.label), 2);
         }

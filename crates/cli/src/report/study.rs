@@ -68,10 +68,13 @@ impl StudyHeader {
         let is_short = plan.figures.iter().any(|planned| {
             run(&planned.figure.id).is_some_and(|of| has_fewer(of, planned.points.len()))
         });
+        let quick = is_short || self.recorded == "quick";
+        let planned = if quick { plan.study.quick.runs } else { plan.study.runs };
+        let runs = self.seeds.len() as u64;
         SelectionArgs {
             figures: if all { Vec::new() } else { figures },
-            runs: Some(self.seeds.len() as u64).filter(|runs| *runs > 0),
-            quick: is_short || self.recorded == "quick",
+            runs: Some(runs).filter(|runs| *runs > 0 && *runs != planned),
+            quick,
         }
     }
 }

@@ -139,6 +139,30 @@ fn a_figure_can_have_seeds_of_its_own() {
     assert!(none["figures"][0]["first_seed"].is_null());
 }
 
+/// A figure with fewer runs has the results of a study with so few; with `--runs`, all have that number.
+#[test]
+fn a_figure_can_have_fewer_runs() {
+    let title = "title = \"transfer time with bit errors\"";
+    let fewer = [("runs = 10", "runs = 4"), (title, &format!("{title}\nruns = 3"))];
+    let fewer = paper_dir(&fewer);
+    let own = json(&fewer, &[]);
+    let arms = |document: &Value, figure: usize| document["figures"][figure]["arms"].clone();
+    let all = |runs: &str| json(&paper_dir(&[]), &["--runs", runs]);
+    assert_eq!((arms(&own, 0), arms(&own, 2)), (arms(&all("3"), 0), arms(&all("4"), 2)));
+    assert_eq!(
+        (&own["figures"][0]["runs"], own["seeds"].as_array().unwrap().len()),
+        (&3.into(), 4)
+    );
+    assert_eq!(arms(&json(&fewer, &["--runs", "5"]), 0), arms(&all("5"), 0));
+    let text = fewer.stdout(&["paper", "two"]);
+    assert!(text.contains("(3 runs)"), "{text}");
+    fewer.stdout(&["paper", "two", "--out", "page"]);
+    let tables = fs::read_to_string(fewer.path("page/runs.csv")).unwrap();
+    let rows = |begin: &str| tables.lines().filter(|line| line.starts_with(begin)).count();
+    let points = arms(&own, 0)["tcp"].as_array().unwrap().len();
+    assert_eq!((rows("8,tcp,"), rows("9,tcp,")), (3 * points, 4));
+}
+
 #[test]
 fn the_document_has_the_fields_of_the_schema() {
     let document = json(&paper_dir(&[]), &[]);
@@ -458,6 +482,7 @@ fn an_error_in_a_paper_is_reported_with_its_place() {
         ),
         ("\"s.toml\"", "\"t.toml\"", "\"t.toml", "t.toml"),
         ("\"s.toml\"", "\"../s.toml\"", "\"../", "directory of its paper.toml"),
+        ("id = \"8\"\n", "id = \"8\"\nruns = 11\n", "11\n", "11 runs out of range 2–10"),
         ("id = \"9\"", "id = \"8\"", "\"8\"\ntitle = \"what", "duplicate name"),
         ("from = \"1 s\"", "from = 1", "1, to", "expected a time such as"),
         (

@@ -36,9 +36,7 @@ use varied::VariedColumns;
 pub fn tables(plan: &Plan, selection: &Selection, results: &Results) -> Vec<Table> {
     let places = run_indices(plan, selection);
     let varied = VariedColumns::new(plan, selection);
-    let about = |rows: &[RunIndex]| {
-        CommonColumns { plan, selection, results, varied: &varied }.columns(rows)
-    };
+    let about = |rows: &[RunIndex]| CommonColumns { plan, results, varied: &varied }.columns(rows);
     let mut tables = Vec::new();
 
     let of_run = |place: &RunIndex| &results.runs(place.job)[place.seed].result;
@@ -133,8 +131,9 @@ fn run_indices(plan: &Plan, selection: &Selection) -> Vec<RunIndex> {
     for (figure, planned) in plan.figures.iter().enumerate() {
         for (row, PlannedArm { jobs, .. }) in planned.arms.iter().enumerate() {
             for &x in selection.points(planned) {
-                let seeds = 0..selection.seeds.len();
-                places.extend(seeds.map(|seed| RunIndex { figure, row, x, job: jobs[x], seed }));
+                let job = jobs[x];
+                let seeds = 0..selection.runs_of(&plan.jobs[job]) as usize;
+                places.extend(seeds.map(|seed| RunIndex { figure, row, x, job, seed }));
             }
         }
     }
@@ -143,7 +142,6 @@ fn run_indices(plan: &Plan, selection: &Selection) -> Vec<RunIndex> {
 
 struct CommonColumns<'a> {
     plan: &'a Plan,
-    selection: &'a Selection,
     results: &'a Results,
     varied: &'a VariedColumns,
 }
@@ -157,7 +155,6 @@ impl CommonColumns<'_> {
         };
         let x = |place: &RunIndex| figure(place).points[place.x].value;
         let run = |place: &RunIndex| &self.results.runs(place.job)[place.seed].result;
-        debug_assert!(rows.iter().all(|place| place.seed < self.selection.seeds.len()));
         let first = [
             text(&|place| figure(place).figure.id.clone()),
             text(&|place| figure(place).arms[place.row].arm.name.clone()),

@@ -31,12 +31,15 @@ pub struct Job {
     pub set: Vec<(String, String)>,
     /// The first seed, if it differs from the study's.
     pub first_seed: Option<u64>,
+    /// The number of runs, if it is less than the study's.
+    pub runs: Option<u64>,
 }
 
 impl Job {
     /// Creates a job for this scenario.
     pub fn new(scenario: Scenario, file: String, set: Vec<(String, String)>) -> Self {
-        Self { digest: identity::digest(&scenario), scenario, file, set, first_seed: None }
+        let digest = identity::digest(&scenario);
+        Self { digest, scenario, file, set, first_seed: None, runs: None }
     }
 
     /// The job of one seed: its digest has the movement file of the seed, if each seed has one.

@@ -44,6 +44,13 @@ pub fn check_names(file: &TomlFile, study: &Study) -> Result<(), Error> {
         }
     }
     for (number, figure) in study.figures.iter().enumerate() {
+        if let Some(runs) = figure.runs.filter(|runs| !(fewest..=study.runs).contains(runs)) {
+            let message = format!(
+                "{runs} runs out of range {fewest}–{}\na figure has at most the runs of its study",
+                study.runs
+            );
+            return Err(file.error(&keys!["figure", number, "runs"], &message));
+        }
         if let Some(like) = &figure.like {
             let earlier = &figure_names(study)[..number];
             let keys = keys!["figure", number, "like"];

@@ -58,6 +58,9 @@ pub struct FigureResult {
     /// The first of its seeds; absent if it is the study's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_seed: Option<u64>,
+    /// Its number of runs; absent if it is that of the study's seeds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<u64>,
     /// Independent variable; `null` without an axis.
     pub x: Option<XAxis>,
     /// Measured metric.

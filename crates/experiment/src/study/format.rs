@@ -328,6 +328,10 @@ pub struct Figure {
     /// The first seed, so that a choice made on some runs is tested on others.
     #[schemars(extend("x-default" = "the study's"))]
     pub first_seed: Option<u64>,
+    /// Runs per point, of all arms: at most the study's number, and with the same seeds. A figure whose runs
+    /// take long may have fewer.
+    #[schemars(extend("x-default" = "the study's"))]
+    pub runs: Option<u64>,
     /// Axis.
     #[schemars(extend("x-default" = "the study's; without one, there is one point"))]
     pub x: Option<Axis>,

@@ -100,6 +100,7 @@ impl StudyOutcome<'_> {
             figure: figure.id.clone(),
             title: figure.title.clone(),
             first_seed: figure.first_seed,
+            runs: self.selection.fewer_runs(self.plan, planned),
             x: figure.x.as_ref().map(|axis| XAxis {
                 label: axis.label.clone(),
                 keys: axis.key.0.clone(),
@@ -241,7 +242,7 @@ impl StudyOutcome<'_> {
             result.notes.push(format!("no run has a {}", result.metric));
             return;
         };
-        let seeds = self.selection.seeds.len();
+        let seeds = worst.n + worst.missing;
         result.at = case.x.and_then(|x| self.plan.figures[planned.figure].points[x].value);
         result.measured = Some(worst.mean);
         result.ci90 = worst.ci90;
@@ -310,14 +311,14 @@ impl StudyOutcome<'_> {
 
     /// The arms that did not complete, with their counts.
     fn incomplete_note(&self, cells: &[Cell]) -> String {
-        let seeds = self.selection.seeds.len();
         let parts: Vec<String> = cells
             .iter()
             .filter_map(|&cell| {
                 let samples = self.samples(cell);
                 let late = censored(&samples);
                 let name = &self.plan.figures[cell.figure].arms[cell.arm].arm.name;
-                (late > 0).then(|| format!("{late} of {seeds} transfers of {name}"))
+                let all = samples.len();
+                (late > 0).then(|| format!("{late} of {all} transfers of {name}"))
             })
             .collect();
         format!("{} did not complete", parts.join(" and "))

@@ -105,8 +105,8 @@ pub(super) struct Planner<'a> {
     pub(super) study: &'a Study,
     pub(super) registry: &'a Registry,
     jobs: Vec<Job>,
-    /// Jobs by their scenario's digest and first seed.
-    job_numbers: BTreeMap<(String, Option<u64>), usize>,
+    /// Jobs by their scenario's digest, first seed and number of runs.
+    job_numbers: BTreeMap<(String, Option<u64>, Option<u64>), usize>,
     /// Scenario files by name.
     texts: BTreeMap<String, String>,
     /// Arms that readings derive, each once.
@@ -205,9 +205,12 @@ impl Planner<'_> {
             Error::File { error: Box::new(error), context: Some(place.clone()) }
         })?;
         let next = self.jobs.len();
-        let first_seed = of_figure.first_seed;
-        let job = Job { first_seed, ..Job::new(scenario, self.source.command_path(name), set) };
-        let number = *self.job_numbers.entry((job.digest.clone(), first_seed)).or_insert(next);
+        let Figure { first_seed, runs, .. } = *of_figure;
+        let runs = runs.filter(|runs| *runs != self.study.runs);
+        let file = self.source.command_path(name);
+        let job = Job { first_seed, runs, ..Job::new(scenario, file, set) };
+        let number =
+            *self.job_numbers.entry((job.digest.clone(), first_seed, runs)).or_insert(next);
         if number == next {
             self.jobs.push(job);
         }

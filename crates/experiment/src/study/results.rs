@@ -53,8 +53,9 @@ impl Results {
 }
 
 /// Number of runs of a selection.
-pub fn run_count(selection: &Selection) -> u64 {
-    (selection.jobs.len() * selection.seeds.len() + selection.traces.len()) as u64
+pub fn run_count(plan: &Plan, selection: &Selection) -> u64 {
+    let recorded: u64 = selection.jobs.iter().map(|&job| selection.runs_of(&plan.jobs[job])).sum();
+    recorded + selection.traces.len() as u64
 }
 
 /// A recorded run of a selection.
@@ -72,8 +73,7 @@ pub fn selected_runs<'a>(plan: &'a Plan, selection: &Selection) -> Vec<SelectedR
     let of_job = |&number: &usize| {
         let job = &plan.jobs[number];
         let first = job.first_seed.unwrap_or(plan.study.first_seed);
-        let seed = move |seed: &u64| first + (seed - plan.study.first_seed);
-        let seeds = selection.seeds.iter().map(seed);
+        let seeds = (0..selection.runs_of(job)).map(move |at| first + at);
         seeds.map(move |seed| SelectedRun { job: number, task: Task { job, seed, step } })
     };
     selection.jobs.iter().flat_map(of_job).collect()
@@ -128,7 +128,7 @@ pub fn complete(
         let made = runner.run_watched(&plan.jobs[of.job], of.seed, watch)?;
         Ok(made.map(|result| (of.clone(), result.events, std::mem::take(trace.flow(of.flow)))))
     })?;
-    let mut results = Results { runs: run_count(selection), ..Results::default() };
+    let mut results = Results { runs: run_count(plan, selection), ..Results::default() };
     let runs = selected_runs(plan, selection);
     for (run, RunRecord { result, samples, .. }) in runs.into_iter().zip(records) {
         results.events += result.events;

@@ -7,12 +7,15 @@ use super::format::{Arm, Quick, QuickPoints};
 use super::plan::{Plan, PlannedArm, PlannedFigure};
 pub use super::recorded_verdicts::RecordedVerdicts;
 use crate::error::Error;
+use crate::runner::Job;
 
 /// The part of a plan that is run.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// The seeds, in order.
+    /// The seeds, in order. A job may have a first seed of its own, and fewer runs.
     pub seeds: Vec<u64>,
+    /// The number of runs was requested, so that it is that of all jobs.
+    pub runs_requested: bool,
     /// The points that are run, by the figure's name; a figure that is not run has none.
     pub points: BTreeMap<String, Vec<usize>>,
     /// Indices of the jobs that are run.
@@ -28,6 +31,19 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// The number of runs of a job.
+    pub fn runs_of(&self, job: &Job) -> u64 {
+        let all = self.seeds.len() as u64;
+        job.runs.filter(|_| !self.runs_requested).map_or(all, |own| own.min(all))
+    }
+
+    /// The number of runs of a figure, if it is less than that of the study's seeds.
+    pub fn fewer_runs(&self, plan: &Plan, planned: &PlannedFigure) -> Option<u64> {
+        let jobs = planned.arms.iter().flat_map(|arm| &arm.jobs);
+        let fewest = jobs.map(|&job| self.runs_of(&plan.jobs[job])).min()?;
+        Some(fewest).filter(|runs| *runs < self.seeds.len() as u64)
+    }
+
     /// The points of a figure that are run.
     pub fn points(&self, planned: &PlannedFigure) -> &[usize] {
         self.points.get(&planned.figure.id).map_or(&[], Vec::as_slice)
@@ -127,5 +143,14 @@ pub fn select(plan: &Plan, args: &SelectionArgs) -> Result<Selection, Error> {
         _ => RecordedVerdicts::None,
     };
     let reduced = runs != study.runs || ends;
-    Ok(Selection { seeds, points, jobs, traces, quick: args.quick, reduced, recorded })
+    Ok(Selection {
+        seeds,
+        runs_requested: args.runs.is_some(),
+        points,
+        jobs,
+        traces,
+        quick: args.quick,
+        reduced,
+        recorded,
+    })
 }

@@ -94,6 +94,7 @@ pub fn kernel_plan(whole: &Plan, args: &PaperArgs) -> Result<KernelPlan, Failure
         },
         selection: Selection {
             seeds: (0..runs).map(|at| first_seed + at).collect(),
+            runs_requested: true,
             points: BTreeMap::new(),
             jobs: Vec::new(),
             traces: Vec::new(),

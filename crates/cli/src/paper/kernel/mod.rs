@@ -77,7 +77,7 @@ fn run_all(
     let options = RunnerOptions {
         jobs: NonZeroU64::new(processors as u64),
         fresh: false,
-        runs: results::run_count(&work.selection),
+        runs: results::run_count(&work.plan, &work.selection),
     };
     let mut results = runner::with_runner(options, |runner| {
         results::run_selection(&work.plan, &work.selection, runner)
