@@ -38,7 +38,7 @@ use alloc::boxed::Box;
 
 use driftway_base::{
     Act, ActResult, Assign, Duration, HeldTimers, Ipv4Addr, Named, Release, RouteProbe, Signal,
-    SignalKind, named, options,
+    SignalDetails, SignalKind, named, options,
 };
 
 use crate::Aid;
@@ -81,8 +81,8 @@ named! {
     pub enum WakeOn {
         /// Any router (chandran-1998 §4).
         Any = "any",
-        /// The failure point, which sent the last RFN (chandran-1998 §5.4); any router if the origin of one
-        /// of the two notifications is unknown.
+        /// The failure point that the last RFN names (chandran-1998 §5.4); any router if that of one of the
+        /// two notifications is unknown.
         FailurePoint = "failure-point",
     }
 }
@@ -158,7 +158,7 @@ impl States for State {
 #[derive(Clone, Debug)]
 pub struct TcpF {
     options: TcpFOptions,
-    /// Sender of the last RFN.
+    /// Failure point of the last RFN.
     failure_point: Option<Ipv4Addr>,
 }
 
@@ -173,11 +173,17 @@ impl TcpF {
     /// Returns true if this RRN ends the snooze.
     fn ends_snooze(&self, signal: &Signal) -> bool {
         self.options.wakes_on == WakeOn::Any
-            || match (self.failure_point, signal.details.reporter) {
+            || match (self.failure_point, failure_point(&signal.details)) {
                 (Some(of), Some(from)) => of == from,
                 _ => true,
             }
     }
+}
+
+/// The node whose link has failed. A router that has received an RFN answers further packets with RFNs of its own,
+/// about the same link.
+fn failure_point(details: &SignalDetails) -> Option<Ipv4Addr> {
+    details.failed_link.map(|link| link.from).or(details.reporter)
 }
 
 impl Protocol for TcpF {
@@ -216,7 +222,7 @@ impl Protocol for TcpF {
     fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
         match signal.kind {
             SignalKind::RouteFailed => {
-                self.failure_point = signal.details.reporter;
+                self.failure_point = failure_point(&signal.details);
                 self.transition(cx, Transition::RouteFailed);
             }
             SignalKind::RouteRestored if self.ends_snooze(signal) => {

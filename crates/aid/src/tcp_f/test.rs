@@ -3,8 +3,7 @@
 use std::vec::Vec;
 
 use driftway_base::{
-    Endpoint, FlowKey, HeldTimers, Instant, Ipv4Addr, Seq, SeqRange, SignalDetails,
-    UnreachableScope,
+    Endpoint, FailedLink, FlowKey, HeldTimers, Instant, Ipv4Addr, Seq, SeqRange, UnreachableScope,
 };
 use driftway_wire::{Payload, TcpSegment};
 
@@ -343,6 +342,31 @@ fn only_the_failure_point_ends_the_snooze() {
     // An RRN from an unknown sender counts.
     from_router(&mut line, RouteFailed, 3);
     rrn(&mut line);
+    assert_eq!(line.aid.state, State::Active);
+}
+
+/// A router that has received an RFN answers further packets with RFNs of its own: the failure point is that of
+/// the link, whoever reports it.
+#[test]
+fn the_failure_point_is_that_of_the_reported_link() {
+    use SignalKind::{RouteFailed, RouteRestored};
+    let of_link = |kind, router: u8, near: u8| {
+        let [from, to, reporter] =
+            [near, near + 1, router].map(|node| Ipv4Addr::new(10, 0, 1, node));
+        let failed_link = Some(FailedLink { from, to });
+        let reporter = Some(reporter);
+        Signal {
+            kind,
+            details: SignalDetails { failed_link, reporter, ..SignalDetails::default() },
+        }
+    };
+    let options = TcpFOptions { wakes_on: WakeOn::FailurePoint, ..by_timers() };
+    let mut line = ten_sent_with(options);
+    line.signal(of_link(RouteFailed, 3, 3));
+    line.signal(of_link(RouteFailed, 1, 3));
+    line.signal(of_link(RouteRestored, 1, 7));
+    assert_eq!(line.aid.state, State::Snooze, "another failure");
+    line.signal(of_link(RouteRestored, 3, 3));
     assert_eq!(line.aid.state, State::Active);
 }
 
