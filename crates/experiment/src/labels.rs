@@ -171,6 +171,8 @@ pub fn metric_label(name: &str) -> String {
         "back_delivered_bytes" => "delivered in reverse direction".into(),
         "back_throughput_bps" => "throughput in reverse direction".into(),
         "cwnd_reductions" => "congestion window reductions".into(),
+        "cwnd_after_fast_retransmit_ratio" => "window left after a fast retransmit".into(),
+        "cwnd_after_timeout_ratio" => "window left after a timeout".into(),
         "rtt_s" => "round-trip time of TCP".into(),
         "rto_max_s" => "longest RTO".into(),
         "rto_backed_off_s" => "time with the RTO backed off".into(),

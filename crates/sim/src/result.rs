@@ -99,6 +99,7 @@ impl Hosts {
         let receiver_aid = scenario.receiver_aid.as_ref().and_then(|aid| aid.name());
         let resumes = &flow.delivery_resume_delays;
         let first = &flow.first_transmissions;
+        let kept = &flow.kept_window;
         let delays = &first.delays;
         let percentile = |percent| delays.histogram.percentile(percent).map(Duration::as_secs_f64);
         let waits_until = (flow.delivered < flow.written).then_some(now);
@@ -138,6 +139,8 @@ impl Hosts {
             retransmission_ratio: tcp
                 .and_then(|_| ratio(stats.retransmissions as f64, segments as f64)),
             cwnd_reductions: of_tcp(reductions),
+            cwnd_after_fast_retransmit_ratio: kept.after_fast_retransmits.mean(),
+            cwnd_after_timeout_ratio: kept.after_timeouts.mean(),
             duplicates: tcp.is_none().then_some(flow.duplicates),
             rto_max_s: flow.rto_stats.longest.map(Duration::as_secs_f64),
             rto_backed_off_s: tcp.map(|_| flow.rto_stats.backed_off(end).as_secs_f64()),

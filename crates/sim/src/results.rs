@@ -210,6 +210,13 @@ pub struct FlowResult {
     /// aid; not by the restart after an idle period. `null` for UDP.
     #[serde(default)]
     pub cwnd_reductions: Option<u64>,
+    /// Share of the congestion window that is left after a fast retransmit: the window when new data are first
+    /// acknowledged, with what an aid has made of it, over that before; the mean. `null` without one.
+    #[serde(default)]
+    pub cwnd_after_fast_retransmit_ratio: Option<f64>,
+    /// The same after timeouts, those included that follow a fast retransmit. `null` without one.
+    #[serde(default)]
+    pub cwnd_after_timeout_ratio: Option<f64>,
     /// Duplicate datagrams, which do not count as delivered; `null` for TCP.
     #[serde(default)]
     pub duplicates: Option<u64>,
@@ -551,7 +558,7 @@ pub struct Timing {
 pub type FlowMetricReader = fn(&FlowResult) -> Option<f64>;
 
 /// The metrics of a summary, by name.
-pub const FLOW_METRICS: [(&str, FlowMetricReader); 35] = [
+pub const FLOW_METRICS: [(&str, FlowMetricReader); 37] = [
     ("completion_s", |f| f.completion_s),
     ("throughput_bps", |f| f.throughput_bps),
     ("delivered_bytes", |f| Some(f.delivered_bytes as f64)),
@@ -575,6 +582,8 @@ pub const FLOW_METRICS: [(&str, FlowMetricReader); 35] = [
     ("shortest_hops", |f| f.shortest_hops),
     ("retransmission_ratio", |f| f.retransmission_ratio),
     ("cwnd_reductions", |f| f.cwnd_reductions.map(|n| n as f64)),
+    ("cwnd_after_fast_retransmit_ratio", |f| f.cwnd_after_fast_retransmit_ratio),
+    ("cwnd_after_timeout_ratio", |f| f.cwnd_after_timeout_ratio),
     ("rto_max_s", |f| f.rto_max_s),
     ("rto_backed_off_s", |f| f.rto_backed_off_s),
     ("resume_s", |f| f.resume_s),

@@ -8,6 +8,7 @@ use super::delivery_resume::DeliveryResumeDelays;
 use super::disconnected_time::DisconnectedTime;
 use super::first_transmissions::{Arrival, FirstTransmissions};
 use super::hop_counts::HopCounts;
+use super::kept_window::KeptWindow;
 use super::resume_delays::ResumeDelays;
 use super::rto_stats::RtoStats;
 use super::write_times::{Write, Writer};
@@ -51,6 +52,8 @@ pub struct ActiveFlow {
     pub first_transmissions: FirstTransmissions,
     /// The hops of packets with data that have reached the receiver's host.
     pub hops: HopCounts,
+    /// What losses leave of the sender's congestion window.
+    pub kept_window: KeptWindow,
     /// The sender's retransmission timeout.
     pub rto_stats: RtoStats,
     /// The delay until the sender resumes after partitions.
@@ -98,6 +101,7 @@ impl ActiveFlow {
             unreachable_signals: 0,
             first_transmissions: FirstTransmissions::default(),
             hops: HopCounts::default(),
+            kept_window: KeptWindow::default(),
             rto_stats: RtoStats::default(),
             resume_delays: ResumeDelays::default(),
             delivery_resume_delays: DeliveryResumeDelays::default(),

@@ -6,6 +6,7 @@ mod delivery_resume;
 mod disconnected_time;
 mod first_transmissions;
 mod hop_counts;
+mod kept_window;
 mod packet_delays;
 mod resume_delays;
 mod rto_stats;

@@ -220,6 +220,7 @@ impl Hosts {
         let flow = &mut self.flows[id.flow];
         if id.is_sender() && flow.outcome() == FlowOutcome::Running {
             flow.rto_stats.update(world.now, socket.tcp().rtt());
+            flow.kept_window.update(socket.tcp());
         }
         if let Some(at) = socket.next_aid_timeout() {
             world.schedule(HostTimer::Aid(id), at);

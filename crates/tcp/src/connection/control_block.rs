@@ -247,6 +247,10 @@ impl Connection {
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
+    /// Congestion window (bytes).
+    pub fn cwnd(&self) -> u32 {
+        self.snd.send_state.window.cwnd
+    }
     /// Number of congestion window reductions: by a loss, a timeout, an ECN mark, source quench or
     /// an aid. The restart after an idle period (RFC 5681 §4.1) is not counted.
     pub fn cwnd_reductions(&self) -> u64 {
