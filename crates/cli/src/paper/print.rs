@@ -315,7 +315,8 @@ pub fn summary(document: &StudyDocument, timed: bool) -> String {
         }
         let has_none = document.statements.iter().all(|of| of.expected.is_none());
         let _ = match (document.unexpected().len(), document.recorded) {
-            (_, recorded) if has_none || recorded == RecordedVerdicts::None => {
+            _ if has_none => writeln!(text, "; no verdicts are recorded: `--record` does so."),
+            (_, RecordedVerdicts::None) => {
                 writeln!(text, "; no verdicts are recorded for this many runs.")
             }
             (0, _) => writeln!(text, "; every verdict is as recorded."),

@@ -519,6 +519,26 @@ fn an_error_in_a_paper_is_reported_with_its_place() {
     }
 }
 
+/// Without groups the arms of the file are those of the first reading, and have no other title.
+#[test]
+fn groups_are_optional() {
+    let group = "[[group]]\nname = \"text\"\nlabel = \"as the text says\"\n";
+    let bench = paper_dir(&[
+        (group, ""),
+        ("group = \"text\"\nset", "set"),
+        ("group = \"text\"\nagainst", "against"),
+        (
+            "label = \"as it stands\"\n",
+            "label = \"as it stands\"\n\n[[reading]]\nname = \"large\"\nlabel = \"more\"\nset = { \"network.hops\" = 3 }\n",
+        ),
+    ]);
+    let text = bench.stdout(&["paper", "two", "--runs", "2", "--figure", "8"]);
+    let titles: Vec<&str> =
+        text.lines().map(str::trim).filter(|line| line.ends_with(':')).collect();
+    assert!(titles.starts_with(&["text:", "large:"]), "{titles:?}");
+    assert!(!titles.contains(&":"), "{titles:?}");
+}
+
 #[test]
 fn an_error_in_the_command_line_is_reported() {
     let bench = paper_dir(&[]);

@@ -110,7 +110,15 @@ impl Study {
     /// Fills in the defaults that depend on other keys.
     pub fn fill_defaults(&mut self) {
         if self.groups.is_empty() {
-            self.groups.push(Group { name: String::new(), label: String::new() });
+            // The arms of the file are those of the first reading, next to the groups of the others.
+            let first = self.readings.first().map(Group::of_reading);
+            let default = first.unwrap_or_default();
+            let products = self.products.iter_mut().map(|product| &mut product.group);
+            let groups = products.chain(self.arms.iter_mut().map(|arm| &mut arm.group));
+            groups
+                .filter(|group| group.is_empty())
+                .for_each(|group| group.clone_from(&default.name));
+            self.groups.push(default);
         }
         for (number, arm) in self.arms.iter_mut().enumerate() {
             arm.place = vec!["arm".to_owned(), number.to_string()];
@@ -173,9 +181,8 @@ impl Study {
 
     /// The groups of arms: those of the file, and one for the arms of each reading.
     pub fn all_groups(&self) -> Vec<Group> {
-        let of_reading = |of: &Reading| Group { name: of.name.clone(), label: of.label.clone() };
         let is_new = |of: &Group| self.groups.iter().all(|group| group.name != of.name);
-        let readings = self.readings.iter().map(of_reading).filter(is_new);
+        let readings = self.readings.iter().map(Group::of_reading).filter(is_new);
         self.groups.iter().cloned().chain(readings).collect()
     }
 
@@ -271,13 +278,20 @@ pub enum QuickPoints {
 }
 
 /// A group of arms, `[[group]]`.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a group")]
 pub struct Group {
     /// Name in arms and figures, such as `"text"`.
     pub name: String,
     /// Label for readers, such as `"as the text says"`.
     pub label: String,
+}
+
+impl Group {
+    /// The group of the arms that a reading derives.
+    fn of_reading(reading: &Reading) -> Self {
+        Self { name: reading.name.clone(), label: reading.label.clone() }
+    }
 }
 
 /// A question that the paper leaves open and a run must decide, `[[open]]`.
