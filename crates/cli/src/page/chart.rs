@@ -8,7 +8,7 @@ use plotly::layout::{Axis, AxisType, RangeMode};
 use serde::Serialize;
 
 use super::figure::{GREY, axis, escaped};
-use crate::text::largest;
+use crate::text::{Scale, largest};
 
 /// Ratio of the largest to the smallest value from which an axis is logarithmic.
 const LOG_AXIS_RATIO: f64 = 30.0;
@@ -115,20 +115,21 @@ pub fn half_width(interval: Option<[f64; 2]>) -> f64 {
     interval.map_or(0.0, |[low, high]| (high - low) / 2.0)
 }
 
-/// The y axis of these values: logarithmic if they span orders of magnitude, otherwise from zero.
-pub fn value_axis(label: &str, unit: &str, values: &[f64]) -> Axis {
-    let plain = axis(label, unit);
+/// The y axis of these values in their base unit: logarithmic if they span orders of magnitude, otherwise from
+/// zero.
+pub fn value_axis(label: &str, scale: Scale, values: &[f64]) -> Axis {
+    let plain = axis(label, scale.unit);
     if spans_magnitudes(values) {
-        logarithmic(plain, values)
+        logarithmic(plain, scale, values)
     } else {
         plain.range_mode(RangeMode::ToZero)
     }
 }
 
-/// The x axis of these values: logarithmic if they span orders of magnitude.
-pub fn number_axis(label: &str, unit: &str, values: &[f64]) -> Axis {
-    let plain = axis(label, unit);
-    if spans_magnitudes(values) { logarithmic(plain, values) } else { plain }
+/// The x axis of these values in their base unit: logarithmic if they span orders of magnitude.
+pub fn number_axis(label: &str, scale: Scale, values: &[f64]) -> Axis {
+    let plain = axis(label, scale.unit);
+    if spans_magnitudes(values) { logarithmic(plain, scale, values) } else { plain }
 }
 
 /// The x axis of this many categories.
@@ -143,9 +144,9 @@ fn spans_magnitudes(values: &[f64]) -> bool {
 
 /// Makes an axis logarithmic, with ticks at 1, 2 and 5 of each power of ten: a part of the values, which may be all that
 /// is shown, can lie between two powers.
-fn logarithmic(axis: Axis, values: &[f64]) -> Axis {
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let ticks = log_ticks(least, largest(values.iter().copied()));
+fn logarithmic(axis: Axis, scale: Scale, values: &[f64]) -> Axis {
+    let values = || values.iter().map(|value| value * scale.factor);
+    let ticks = log_ticks(values().fold(f64::INFINITY, f64::min), largest(values()));
     let text = ticks.iter().map(|tick| format!("{tick}")).collect();
     axis.type_(AxisType::Log).tick_mode(TickMode::Array).tick_values(ticks).tick_text(text)
 }
@@ -168,6 +169,13 @@ fn log_ticks(least: f64, most: f64) -> Vec<f64> {
 #[cfg(test)]
 mod test {
     use super::*;
+
+    #[test]
+    fn ticks_are_in_the_unit_of_the_axis() {
+        let scale = Scale { factor: 1e-3, unit: "kbit/s" };
+        let json = serde_json::to_value(value_axis("throughput", scale, &[300.0, 20_000.0]));
+        assert_eq!(json.unwrap()["tickvals"][0], 0.1);
+    }
 
     #[test]
     fn a_logarithmic_axis_has_ticks_between_powers() {

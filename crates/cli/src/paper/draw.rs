@@ -65,7 +65,7 @@ pub fn figure(study: &Study, result: &FigureResult) -> Figure {
         drawing.add_paper_curve(&mut plot, curve);
     }
     drawing.add_paper_lines(&mut plot, &xs);
-    let y_axis = value_axis(&result.y.label, y_scale.unit, &ys);
+    let y_axis = value_axis(&result.y.label, y_scale, &ys);
     plot.set_layout(layout().height(560).x_axis(drawing.x_axis(&xs)).y_axis(y_axis));
     Figure {
         notes: incomplete_note(result).into_iter().collect(),
@@ -86,11 +86,11 @@ impl FigureBuilder<'_> {
     fn x_axis(&self, xs: &[f64]) -> Axis {
         let Some(x) = &self.result.x else { return category_axis(self.result.arms.0.len()) };
         if x.names.is_empty() {
-            return number_axis(&x.label, self.x_scale.unit, xs);
+            return number_axis(&x.label, self.x_scale, xs);
         }
         let (places, names): (Vec<f64>, Vec<String>) = x.names.iter().cloned().unzip();
         let places = places.iter().map(|place| place * self.x_scale.factor).collect();
-        number_axis(&x.label, self.x_scale.unit, &[]).tick_values(places).tick_text(names)
+        number_axis(&x.label, self.x_scale, &[]).tick_values(places).tick_text(names)
     }
 
     /// The position of a point: its x, or without an axis its arm.

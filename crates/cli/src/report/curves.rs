@@ -130,9 +130,12 @@ impl<'a> MeasuredMetric<'a> {
         }
         let x_axis = match axis {
             None => category_axis(curves.iter().filter(|curve| !curve.points.is_empty()).count()),
-            Some(found) => number_axis(&found.name(), found.unit(self.x_scale), &self.xs()),
+            Some(found) => {
+                let scale = Scale { unit: found.unit(self.x_scale), ..self.x_scale };
+                number_axis(&found.name(), scale, &self.xs())
+            }
         };
-        let y_axis = value_axis(&title(metric), self.y_scale.unit, &self.ys());
+        let y_axis = value_axis(&title(metric), self.y_scale, &self.ys());
         plot.set_layout(layout().height(550).x_axis(x_axis).y_axis(y_axis));
 
         let together = if self.as_one { format!(" {AGGREGATION_NOTE}") } else { String::new() };
