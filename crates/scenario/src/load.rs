@@ -18,8 +18,9 @@ const MAX_BYTES: u64 = 16 << 20;
 
 impl Scenario {
     /// Parses `text`, the content of the file `name_of_file` (whose directory is the base of the
-    /// names of movement files and traces), applies `overrides` (dotted key and value, see [`Scenario::load`]) in
-    /// order, checks the scenario and fills in its defaults.
+    /// names of movement files and traces) or that of a study with a table `scenario`, applies
+    /// `overrides` (dotted key and value, see [`Scenario::load`]) in order, checks the scenario and
+    /// fills in its defaults.
     ///
     /// # Errors
     ///
@@ -46,7 +47,7 @@ impl Scenario {
         registry.check()?;
         let placed = |fault: Diagnostic| Error::new(fault, name_of_file, text, overrides);
         let help = "a scenario has at least name, duration, [network] and a [[flow]]";
-        let mut tree = parse_tree(name_of_file, text, help)?;
+        let mut tree = own_scenario(parse_tree(name_of_file, text, help)?);
         for (number, (key, value)) in overrides.iter().enumerate() {
             overrides::apply_override(&mut tree, number, key, value).map_err(placed)?;
         }
@@ -125,6 +126,14 @@ impl Scenario {
         let name = path.display().to_string();
         let text = read_text(path, &name)?;
         Self::parse_with(&name, &text, overrides, registry)
+    }
+}
+
+/// The table `scenario` of a study that has its scenario in its own file; else the file as it is.
+fn own_scenario(tree: Node) -> Node {
+    match tree.get("scenario") {
+        Some(table) if matches!(table.value, Value::Table(_)) => table.clone(),
+        _ => tree,
     }
 }
 
