@@ -27,7 +27,13 @@ pub struct FigureOptions {
     #[arg(long, value_name = "%", value_enum, requires = "figures", hide_possible_values = true)]
     pub band: Option<Band>,
     /// Drawing of intervals: bars or bands [default: bars]
-    #[arg(long, value_name = "FORM", value_enum, requires = "figures", hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "FORM",
+        value_enum,
+        requires = "figures",
+        hide_possible_values = true
+    )]
     pub intervals: Option<Intervals>,
 }
 
