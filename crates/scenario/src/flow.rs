@@ -10,10 +10,10 @@ keys! {
     pub struct Flow expecting "a table with the keys of a flow" {
         /// Name, in results and for a study's measures; several flows may have the same.
         name: Option<String> => "none",
-        /// Sending node: its number, or its name in a mixed network.
+        /// Sending node: its number, or its name in a mixed network or in a movement file.
         #[schemars(with = "crate::schema::NodeReference")]
         from: u32,
-        /// Receiving node: its number, or its name in a mixed network.
+        /// Receiving node: its number, or its name in a mixed network or in a movement file.
         #[schemars(with = "crate::schema::NodeReference")]
         to: u32,
         /// Number of identical flows, each with its own connection; when the scenario is loaded

@@ -5,21 +5,22 @@ use std::sync::Arc;
 
 use crate::adhoc::compat;
 use crate::adhoc::movement::{self, MovementFileError};
-use crate::adhoc::seeded_movement;
+use crate::adhoc::movement_names;
 use crate::error::{Diagnostic, Error};
 use crate::measurements::{self, TraceError};
 use crate::regular_file::{ReadFailure, read_bytes};
 use crate::traffic::FIRST_SEED;
 use crate::tree::{Node, Value};
-use crate::{Registry, Scenario, check, node_names, overrides, preset, reader};
+use crate::{MovementFile, Registry, Scenario, check, node_names, overrides, preset, reader};
 
 /// Maximum size of a scenario file in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
 impl Scenario {
     /// Parses `text`, the content of the file `name_of_file` (whose directory is the base of the
-    /// names of movement files and traces), applies `overrides` (dotted key and value, see [`Scenario::load`]) in
-    /// order, checks the scenario and fills in its defaults.
+    /// names of movement files and traces) or that of a study with a table `scenario`, applies
+    /// `overrides` (dotted key and value, see [`Scenario::load`]) in order, checks the scenario and
+    /// fills in its defaults.
     ///
     /// # Errors
     ///
@@ -46,11 +47,26 @@ impl Scenario {
         registry.check()?;
         let placed = |fault: Diagnostic| Error::new(fault, name_of_file, text, overrides);
         let help = "a scenario has at least name, duration, [network] and a [[flow]]";
-        let mut tree = parse_tree(name_of_file, text, help)?;
+        let mut tree = own_scenario(parse_tree(name_of_file, text, help)?);
         for (number, (key, value)) in overrides.iter().enumerate() {
             overrides::apply_override(&mut tree, number, key, value).map_err(placed)?;
         }
         node_names::resolve(&mut tree).map_err(placed)?;
+        let load_movement = |tree: &Node, table: &str, named: &MovementFile| {
+            movement::load_first(named, name_of_file).map_err(|missing| match missing {
+                MovementFileError::Unreadable(message) => {
+                    let origin = tree.origin_of(&format!("{table}.mobility.file"));
+                    placed(Diagnostic::new(&message).at(origin))
+                }
+                MovementFileError::Invalid(error) => error,
+            })
+        };
+        let mut loaded = None;
+        if let Some(named) = movement_names::file_if_used(&mut tree).map_err(placed)? {
+            let first = load_movement(&tree, "network", &named)?;
+            movement_names::resolve(&mut tree, &first.movement).map_err(placed)?;
+            loaded = Some(first);
+        }
         let taken = registry.take(&mut tree).map_err(placed)?;
         preset::expand(&mut tree).map_err(placed)?;
         compat::expand(&mut tree).map_err(placed)?;
@@ -60,24 +76,13 @@ impl Scenario {
         let tables = scenario.network.radio_network_keys();
         for ((adhoc, named), table) in scenario.network.radio_networks_mut().zip(files).zip(tables)
         {
-            let Some(mut named) = named else { continue };
-            let located = |message: &str| {
-                let origin = tree.origin_of(&format!("{table}.mobility.file"));
-                placed(Diagnostic::new(message).at(origin))
-            };
-            if named.is_seeded() {
-                let folder = Path::new(name_of_file).parent().unwrap_or(Path::new(""));
-                let (seed, file) =
-                    seeded_movement::first(&named, folder).map_err(|message| located(&message))?;
-                (adhoc.movement_seed, named) = (Some(seed), file);
+            let Some(named) = named else { continue };
+            let first = loaded.take().map_or_else(|| load_movement(&tree, &table, &named), Ok)?;
+            if first.seed.is_some() {
+                adhoc.movement_seed = first.seed;
                 adhoc.movement_base = name_of_file.to_owned();
             }
-            let movement =
-                movement::load(&named, name_of_file).map_err(|missing| match missing {
-                    MovementFileError::Unreadable(message) => located(&message),
-                    MovementFileError::Invalid(error) => error,
-                })?;
-            adhoc.movement = Some(Arc::new(movement));
+            adhoc.movement = Some(Arc::new(first.movement));
         }
         measurements::load(&mut scenario.network, name_of_file).map_err(
             |(key, error)| match error {
@@ -121,6 +126,14 @@ impl Scenario {
         let name = path.display().to_string();
         let text = read_text(path, &name)?;
         Self::parse_with(&name, &text, overrides, registry)
+    }
+}
+
+/// The table `scenario` of a study that has its scenario in its own file; else the file as it is.
+fn own_scenario(tree: Node) -> Node {
+    match tree.get("scenario") {
+        Some(table) if matches!(table.value, Value::Table(_)) => table.clone(),
+        _ => tree,
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) const ONLY_AIR: &str = "air";
 pub(crate) const MAX_NODES: usize = 1000;
 
 /// Maximum number of names that an error message lists.
-const MAX_LISTED: usize = 12;
+pub(crate) const MAX_LISTED: usize = 12;
 
 /// Returns whether the network of `tree` is mixed.
 pub(crate) fn is_mixed(tree: &Node) -> bool {
@@ -97,7 +97,7 @@ pub(crate) fn resolve(tree: &mut Node) -> Result<(), Diagnostic> {
 }
 
 /// The elements of an array; none if it is not an array.
-fn elements(node: Option<&mut Node>) -> &mut [Node] {
+pub(crate) fn elements(node: Option<&mut Node>) -> &mut [Node] {
     match node.map(|node| &mut node.value) {
         Some(Value::Array(nodes)) => nodes,
         _ => &mut [],

@@ -10,6 +10,7 @@ use serde::de::{MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::keys::keys;
+use crate::schema::NodeReference;
 use crate::{Aid, Application, Flow, Tcp, Time, Transport};
 
 keys! {
@@ -22,9 +23,9 @@ keys! {
         /// Number of pairs, and of flows, 1 to 60000: different pairs of a sender and another node,
         /// each equally likely. A node may be in several pairs.
         pairs: u32,
-        /// Senders: `"any"` node, or a list such as `[0, 1, 2]`.
+        /// Senders: `"any"` node, or a list such as `[0, 1, 2]`, also of names in a movement file.
         from: TrafficNodes = default,
-        /// Receivers: `"any"` node, or a list such as `[0, 1, 2]`.
+        /// Receivers: `"any"` node, or a list such as `[0, 1, 2]`, also of names in a movement file.
         to: TrafficNodes = default,
         /// Start of each flow: a time, or `{ uniform = ["0 s", "10 s"] }`, drawn for each flow.
         start: TrafficStart = default,
@@ -210,8 +211,9 @@ impl JsonSchema for TrafficNodes {
     fn inline_schema() -> bool {
         true
     }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let nodes = json_schema!({ "type": "array", "items": { "type": "integer", "minimum": 0 } });
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let node = generator.subschema_for::<NodeReference>();
+        let nodes = json_schema!({ "type": "array", "items": node });
         json_schema!({ "anyOf": [{ "const": "any" }, nodes] })
     }
 }

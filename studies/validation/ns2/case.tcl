@@ -5,7 +5,7 @@ array set case {
   routing AODV  nodes 2  spacing 200  movement ""  area "2000 1000"
   tcp Newreno  payload 1460  window 32  cwnd_limit 0
   traffic tcp  flows 1  destination 1  start 10.0  lasts 200.0
-  rts_threshold 0  seed 1  trace none
+  rts_threshold 0  seed 1  trace none  output ns-2.trace
 }
 foreach {key value} $argv {
   if {![info exists case($key)]} {
@@ -28,9 +28,12 @@ global defaultRNG
 $defaultRNG seed $case(seed)
 set sim [new Simulator]
 
-# Events are counted while the trace is written: stored, it would be gigabytes.
+# Events are counted while the trace is written: stored, it would be gigabytes. That of a short run is stored as it is, for
+# scripts/ns2-measures.
 if {$case(trace) eq "none"} {
   set trace [open /dev/null w]
+} elseif {$case(trace) eq "measures"} {
+  set trace [open $case(output) w]
 } else {
   # AODV's events go to a file, apart from the results that are printed at the end.
   set reader [expr {$case(trace) eq "aodv" ? "aodv.awk > aodv.trace" : "count.awk >@stdout"}]
@@ -38,8 +41,9 @@ if {$case(trace) eq "none"} {
   fconfigure $trace -buffering full -buffersize 65536
 }
 $sim trace-all $trace
-array set layers {none {OFF OFF} router {ON OFF} mac {ON ON} aodv {ON ON}}
+array set layers {none {OFF OFF} router {ON OFF} mac {ON ON} aodv {ON ON} measures {ON ON}}
 foreach {router_trace mac_trace} $layers($case(trace)) {}
+set agent_trace [expr {$case(trace) eq "measures" ? "ON" : "OFF"}]
 
 if {$case(movement) eq ""} {
   set case(area) [list [expr {$case(spacing) * ($case(nodes) - 1) + 100}] 200]
@@ -51,7 +55,9 @@ set queue [expr {$case(routing) eq "DSR" ? "CMUPriQueue" : "Queue/DropTail/PriQu
 $sim node-config -adhocRouting $case(routing) -llType LL -macType Mac/802_11 -ifqType $queue \
   -ifqLen 50 -antType Antenna/OmniAntenna -propType Propagation/TwoRayGround \
   -phyType Phy/WirelessPhy -channel [new Channel/WirelessChannel] -topoInstance $ground \
-  -agentTrace OFF -routerTrace $router_trace -macTrace $mac_trace -movementTrace OFF
+  -agentTrace $agent_trace -routerTrace $router_trace -macTrace $mac_trace -movementTrace OFF
+# Radios draw ns-2's own powers: no option sets one.
+if {$case(trace) eq "measures"} { $sim node-config -energyModel EnergyModel -initialEnergy 1e6 }
 for {set n 0} {$n < $case(nodes)} {incr n} {
   set node_($n) [$sim node]
   $node_($n) random-motion 0

@@ -56,7 +56,9 @@ pub fn outside(drawing: &super::drawing::Drawing, font: &super::font::Font) -> V
     let texts = drawing.texts().into_iter().filter(is_text_outside).map(|text| format!("{text:?}"));
     let lines = drawing.items.iter().filter(|item| match item {
         Item::Strokes(lines, _) => lines.iter().flatten().any(|point| !on_page(point.x, point.y)),
-        Item::Shape(corners, ..) => corners.iter().any(|point| !on_page(point.x, point.y)),
+        Item::Shape(corners, ..) | Item::Tint(corners, _) => {
+            corners.iter().any(|point| !on_page(point.x, point.y))
+        }
         Item::Text(_) | Item::Clipped(..) => false,
     });
     texts.chain(lines.map(|item| format!("{item:?}"))).collect()

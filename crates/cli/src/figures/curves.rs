@@ -5,6 +5,7 @@ use super::canvas::{Canvas, EDGE, MARKER_SIZE};
 use super::drawing::{Area, Drawing, INK, Item, Pen, Point, at, pen};
 use super::font::Font;
 use super::legend::{Entry, Legend, Sample};
+use super::options::Intervals;
 use super::scale::AxisScale;
 use super::style::ArmStyle;
 
@@ -13,6 +14,9 @@ const DODGE: (f64, f64) = (3.6, 1.4);
 
 /// Width of the line of an interval.
 const BAR_WIDTH: f64 = 0.7;
+
+/// Width of the edges of a band.
+const EDGE_WIDTH: f64 = 0.3;
 
 /// Dashes of reference lines, of which each has others.
 const LINE_DASHES: [&[f64]; 4] = [&[1.0, 2.0], &[6.0, 2.0, 1.0, 2.0], &[3.0, 3.0], &[]];
@@ -65,7 +69,8 @@ impl CurveChart {
     }
 
     /// Draws the chart.
-    pub fn draw(&self, title: &str, canvas: Canvas, font: &Font) -> Drawing {
+    pub fn draw(&self, title: &str, canvas: Canvas, intervals: Intervals, font: &Font) -> Drawing {
+        let has_bands = intervals == Intervals::Bands && self.x_names.is_empty();
         let entries = self.entries();
         let y_scale = self.y_scale(canvas);
         let y_axis = VerticalAxis::new(&y_scale, &self.y_title, font, canvas.plot_height);
@@ -73,7 +78,10 @@ impl CurveChart {
         let plot_width = canvas.width - left - right;
         let legend = Legend::new(&entries, font, canvas.width - 2.0 * canvas.margin);
         let x_scale = self.x_scale(plot_width);
-        let (offsets, inset) = self.dodge(&x_scale, plot_width);
+        let (offsets, inset) = match has_bands {
+            true => (vec![0.0; self.curves.len()], MARKER_SIZE),
+            false => self.dodge(&x_scale, plot_width),
+        };
         let room = (plot_width - 2.0 * inset, inset + EDGE);
         let x_axis = HorizontalAxis::new(&x_scale, &self.x_title, font, room);
 
@@ -90,12 +98,16 @@ impl CurveChart {
             let y = place.y(*y);
             drawing.line(at(plot.left, y), at(plot.right(), y), line_pen(index));
         }
+        if has_bands {
+            drawing.items.extend(self.curves.iter().flat_map(|curve| place.band(curve)));
+        }
         for (curve, offset) in self.curves.iter().zip(&offsets) {
             let points = curve.points.iter().map(|point| place.point(point, *offset)).collect();
             drawing.items.push(Item::Strokes(vec![points], curve.style.pen()));
         }
         for (curve, offset) in self.curves.iter().zip(&offsets) {
-            drawing.items.extend(place.bars(curve, *offset));
+            let is_barred = |run: &&[Mean]| !has_bands || run.len() == 1;
+            drawing.items.extend(place.bars(curve, runs(curve).filter(is_barred), *offset));
         }
         for (curve, offset) in self.curves.iter().zip(&offsets) {
             let points = curve.points.iter().map(|point| place.point(point, *offset));
@@ -153,6 +165,15 @@ impl CurveChart {
     }
 }
 
+/// The parts of a curve whose points have intervals, as long as possible.
+fn runs(curve: &Curve) -> impl Iterator<Item = &[Mean]> {
+    let has_interval = |point: &Mean| point.interval.is_some_and(|[low, high]| low < high);
+    curve
+        .points
+        .chunk_by(move |one, next| has_interval(one) == has_interval(next))
+        .filter(move |run| run.first().is_some_and(has_interval))
+}
+
 fn line_pen(index: usize) -> Pen {
     Pen { dash: LINE_DASHES[index % LINE_DASHES.len()], ..pen(INK, 0.7) }
 }
@@ -175,11 +196,33 @@ impl Placement<'_> {
         at(self.plot.left + self.inset + self.x.place(point.x) * width + offset, self.y(point.y))
     }
 
-    /// The intervals of a curve: a line each, with caps at the ends that the axis shows.
-    fn bars(&self, curve: &Curve, offset: f64) -> Option<Item> {
+    /// The intervals of a curve as bands: a tint each, with edges in the dashes of the arm.
+    fn band(&self, curve: &Curve) -> Vec<Item> {
+        let mut items = Vec::new();
+        for run in runs(curve).filter(|run| run.len() > 1) {
+            let [low, high] = [0, 1].map(|end| -> Vec<Point> {
+                let ends =
+                    run.iter().filter_map(|mean| Some(Mean { y: mean.interval?[end], ..*mean }));
+                ends.map(|end| self.point(&end, 0.0)).collect()
+            });
+            let around = low.iter().chain(high.iter().rev()).copied().collect();
+            items.push(Item::Tint(around, curve.style.colour));
+            let edge = Pen { width: EDGE_WIDTH, ..curve.style.pen() };
+            items.push(Item::Strokes(vec![low, high], edge));
+        }
+        items
+    }
+
+    /// The intervals of parts of a curve: a line each, with caps at the ends that the axis shows.
+    fn bars<'a>(
+        &self,
+        curve: &Curve,
+        runs: impl Iterator<Item = &'a [Mean]>,
+        offset: f64,
+    ) -> Option<Item> {
         let mut strokes = Vec::new();
-        for point in &curve.points {
-            let Some(ends) = point.interval.filter(|[low, high]| low < high) else { continue };
+        for point in runs.flatten() {
+            let Some(ends) = point.interval else { continue };
             let Point { x, .. } = self.point(point, offset);
             strokes.push(ends.map(|end| at(x, self.y(end))).to_vec());
             for end in ends.into_iter().filter(|end| self.y.place(*end) >= 0.0) {
@@ -216,7 +259,7 @@ mod test {
     }
 
     fn drawing(chart: &CurveChart, width: Width) -> Drawing {
-        chart.draw("", Canvas::of(width), &Font::new())
+        chart.draw("", Canvas::of(width), Intervals::Bars, &Font::new())
     }
 
     /// Reference lines have the same width.
@@ -264,6 +307,37 @@ mod test {
         });
         let caps = caps.flatten().filter(|line| line[0].y == line[1].y).count();
         assert_eq!(caps, 3, "one at the upper end of each interval");
+    }
+
+    /// A point without an interval interrupts a band, and one alone has a bar.
+    #[test]
+    fn bands_join_intervals_of_neighbouring_points() {
+        let mut chart = chart(2);
+        let points = [10.0, 20.0, 30.0, 40.0];
+        let gap = |x: f64| Mean { x, y: 2.0, interval: (x != 30.0).then_some([1.0, 3.0]) };
+        chart.curves[0].points = points.map(gap).to_vec();
+        let banded = chart.draw("", Canvas::of(Width::Column), Intervals::Bands, &Font::new());
+        let tints = banded.items.iter().filter_map(|item| match item {
+            Item::Tint(corners, colour) => Some((corners.len(), *colour)),
+            _ => None,
+        });
+        let colours = [0, 1].map(|arm| ArmStyle::of_arm(arm).colour);
+        assert_eq!(tints.collect::<Vec<_>>(), [(4, colours[0]), (6, colours[1])]);
+        assert_eq!(bars(&banded).len(), 1);
+        // Arms are where their values are, and a band ends at zero.
+        let Item::Tint(corners, _) =
+            banded.items.iter().rfind(|item| matches!(item, Item::Tint(..))).unwrap()
+        else {
+            panic!()
+        };
+        assert!((corners[0].x - corners[5].x).abs() < 1e-9);
+        assert_eq!(outside(&banded, &Font::new()), [""; 0]);
+        // Between named positions there is nothing.
+        chart.x_names = points.map(|x| (x, format!("at {x}"))).to_vec();
+        chart.curves[1].points = chart.curves[0].points.clone();
+        let named = chart.draw("", Canvas::of(Width::Column), Intervals::Bands, &Font::new());
+        assert!(!named.items.iter().any(|item| matches!(item, Item::Tint(..))));
+        assert_eq!(bars(&named).len(), 6);
     }
 
     #[test]

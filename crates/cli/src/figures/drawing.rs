@@ -14,6 +14,9 @@ pub const PALE: Colour = [0xd8, 0xdc, 0xe1];
 /// Colour of the page.
 pub const WHITE: Colour = [0xff, 0xff, 0xff];
 
+/// Share of a tint's colour in what is seen.
+pub const TINT: f64 = 0.18;
+
 /// Points of a millimetre.
 const POINTS_OF_MM: f64 = 72.0 / 25.4;
 
@@ -113,6 +116,8 @@ pub enum Item {
     Strokes(Vec<Vec<Point>>, Pen),
     /// A closed shape, filled, with an outline if it has a pen.
     Shape(Vec<Point>, Colour, Option<Pen>),
+    /// A closed shape through which what is below it can be seen.
+    Tint(Vec<Point>, Colour),
     /// A line of text.
     Text(Text),
     /// Parts that are drawn within an area only.
@@ -152,7 +157,7 @@ impl Drawing {
                 match item {
                     Item::Text(text) => found.push(text),
                     Item::Clipped(_, inner) => collect(inner, found),
-                    Item::Strokes(..) | Item::Shape(..) => {}
+                    Item::Strokes(..) | Item::Shape(..) | Item::Tint(..) => {}
                 }
             }
         }

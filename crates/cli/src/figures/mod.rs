@@ -18,7 +18,7 @@ pub mod traces;
 use canvas::{Canvas, Width};
 use drawing::Drawing;
 use font::Font;
-use options::{FigureOptions, Format};
+use options::{FigureOptions, Format, Intervals};
 
 use crate::failure::Failure;
 use crate::files::Staging;
@@ -52,11 +52,11 @@ pub enum Content {
 
 impl PrintFigure {
     /// The drawing in a width; in that of a page if its labels do not fit in a column.
-    fn draw(&self, width: Width, font: &Font) -> Drawing {
+    fn draw(&self, width: Width, intervals: Intervals, font: &Font) -> Drawing {
         let (column, page) = (Canvas::of(width), Canvas::of(Width::Page));
         let canvas = if self.content.fits(column, font) { column } else { page };
         match &self.content {
-            Content::Curves(chart) => chart.draw(&self.title, canvas, font),
+            Content::Curves(chart) => chart.draw(&self.title, canvas, intervals, font),
             Content::Dots(plot) => plot.draw(&self.title, canvas, font),
             Content::HeatMap(map) => map.draw(&self.title, canvas, font),
             Content::Trace(chart) => chart.draw(&self.title, canvas, font),
@@ -86,7 +86,7 @@ pub fn write(
 ) -> Result<(), Failure> {
     let font = Font::new();
     for (figure, id) in figures.iter().zip(file_names(figures)) {
-        let drawing = figure.draw(options.width(), &font);
+        let drawing = figure.draw(options.width(), options.intervals(), &font);
         for format in options.formats() {
             let (name, bytes) = match format {
                 Format::Svg => {

@@ -26,6 +26,15 @@ pub struct FigureOptions {
     /// Confidence of the intervals drawn: 90 or 95 % [default: 90]
     #[arg(long, value_name = "%", value_enum, requires = "figures", hide_possible_values = true)]
     pub band: Option<Band>,
+    /// Drawing of intervals: bars or bands [default: bars]
+    #[arg(
+        long,
+        value_name = "FORM",
+        value_enum,
+        requires = "figures",
+        hide_possible_values = true
+    )]
+    pub intervals: Option<Intervals>,
 }
 
 /// Format of a figure.
@@ -46,6 +55,16 @@ pub enum WidthArg {
     /// A page.
     #[value(name = "174")]
     Page,
+}
+
+/// Drawing of the intervals of curves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Intervals {
+    /// A bar at each point, beside those of other arms.
+    #[default]
+    Bars,
+    /// A band along the curve, through which other arms can be seen; bars where positions have names.
+    Bands,
 }
 
 /// Confidence of intervals.
@@ -93,6 +112,11 @@ impl FigureOptions {
             Some(WidthArg::Page) => Width::Page,
             Some(WidthArg::Column) | None => Width::Column,
         }
+    }
+
+    /// The drawing of intervals.
+    pub fn intervals(&self) -> Intervals {
+        self.intervals.unwrap_or_default()
     }
 
     /// The confidence of intervals.

@@ -7,7 +7,7 @@ use pdf_writer::types::{CidFontType, FontFlags, SystemInfo, UnicodeCmap};
 use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref, Str, TextStr};
 use subsetter::GlyphRemapper;
 
-use super::drawing::{Area, Colour, Drawing, Item, Pen, Point, Text, WHITE, start};
+use super::drawing::{Area, Colour, Drawing, Item, Pen, Point, TINT, Text, WHITE, start};
 use super::font::{FILE, Font, NAME};
 
 /// Numbers of the document's objects.
@@ -21,9 +21,13 @@ const DESCRIPTOR: Ref = Ref::new(7);
 const FONT_FILE: Ref = Ref::new(8);
 const TO_UNICODE: Ref = Ref::new(9);
 const INFO: Ref = Ref::new(10);
+const TINTED: Ref = Ref::new(11);
 
 /// Name of the font among the page's resources.
 const FONT_RESOURCE: Name<'static> = Name(b"F");
+
+/// Name of the graphics state of tints among the page's resources.
+const TINT_RESOURCE: Name<'static> = Name(b"T");
 
 /// The character collection in which a character's number is that of its glyph.
 const IDENTITY: SystemInfo<'static> =
@@ -50,8 +54,12 @@ pub fn pdf(drawing: &Drawing, font: &Font) -> Vec<u8> {
     let size = Rect::new(0.0, 0.0, drawing.width as f32, drawing.height as f32);
     let mut page = pdf.page(PAGE);
     page.parent(PAGES).media_box(size).contents(CONTENT);
-    page.resources().fonts().pair(FONT_RESOURCE, FONT);
+    let mut resources = page.resources();
+    resources.fonts().pair(FONT_RESOURCE, FONT);
+    resources.ext_g_states().pair(TINT_RESOURCE, TINTED);
+    resources.finish();
     page.finish();
+    pdf.ext_graphics(TINTED).non_stroking_alpha(TINT as f32);
     pdf.stream(CONTENT, &content).filter(Filter::FlateDecode);
     write_font(&mut pdf, font, &used);
     pdf.document_info(INFO).title(TextStr(&drawing.title)).producer(TextStr("driftway"));
@@ -102,6 +110,13 @@ impl PageWriter<'_> {
                     Some(_) => self.out.close_fill_nonzero_and_stroke(),
                     None => self.out.fill_nonzero(),
                 };
+            }
+            Item::Tint(corners, colour) => {
+                let [red, green, blue] = rgb(*colour);
+                self.out.save_state().set_parameters(TINT_RESOURCE);
+                self.out.set_fill_rgb(red, green, blue);
+                self.path(corners);
+                self.out.close_path().fill_nonzero().restore_state();
             }
             Item::Text(text) => self.text(text),
             Item::Clipped(area, inner) => {

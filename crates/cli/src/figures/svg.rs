@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::drawing::{Area, Colour, Drawing, Item, Pen, Point, Text, WHITE, in_millimetres, start};
+use super::drawing::{
+    Area, Colour, Drawing, Item, Pen, Point, TINT, Text, WHITE, in_millimetres, start,
+};
 use super::font::Font;
 
 /// The drawing as an SVG document.
@@ -70,6 +72,11 @@ impl Writer<'_> {
                 let (data, fill) = (path(corners), hex(*fill));
                 let line = pen.as_ref().map_or_else(String::new, stroke);
                 self.out += &format!("<path d=\"{data}Z\" fill=\"{fill}\"{line}/>\n");
+            }
+            Item::Tint(corners, colour) => {
+                let (data, fill) = (path(corners), hex(*colour));
+                self.out +=
+                    &format!("<path d=\"{data}Z\" fill=\"{fill}\" fill-opacity=\"{TINT}\"/>\n");
             }
             Item::Text(text) => self.text(text),
             Item::Clipped(_, inner) => {

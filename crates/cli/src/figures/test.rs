@@ -52,8 +52,13 @@ fn heat_map() -> PrintFigure {
 #[test]
 fn drawings_are_as_recorded() {
     let font = Font::new();
-    for (name, figure) in [("curves", curves()), ("heat-map", heat_map())] {
-        let text = svg::svg(&figure.draw(Width::Column, &font), &font);
+    let drawings = [
+        ("curves", curves(), Intervals::Bars),
+        ("bands", curves(), Intervals::Bands),
+        ("heat-map", heat_map(), Intervals::Bars),
+    ];
+    for (name, figure, intervals) in drawings {
+        let text = svg::svg(&figure.draw(Width::Column, intervals, &font), &font);
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/figures/golden");
         let path = folder.join(format!("{name}.svg"));
         if std::env::var_os("DRIFTWAY_BLESS").is_some() {
@@ -85,7 +90,7 @@ fn stream(document: &[u8], object: u32) -> Vec<u8> {
 #[test]
 fn a_document_has_its_font_and_its_text() {
     let font = Font::new();
-    let drawing = curves().draw(Width::Column, &font);
+    let drawing = curves().draw(Width::Column, Intervals::Bands, &font);
     let document = pdf::pdf(&drawing, &font);
     assert!(document.starts_with(b"%PDF-1.7"));
     let text = ascii(&document);
@@ -95,11 +100,13 @@ fn a_document_has_its_font_and_its_text() {
     let mut lines = text[table..].lines();
     assert_eq!(lines.next(), Some("xref"));
     let count: usize = lines.next().unwrap().strip_prefix("0 ").unwrap().parse().unwrap();
-    assert_eq!(count, 11);
+    assert_eq!(count, 12);
     for (number, line) in lines.skip(1).take(count - 1).enumerate() {
         let at: usize = line[..10].parse().unwrap();
         assert!(text[at..].starts_with(&format!("{} 0 obj", number + 1)), "{line}");
     }
+    // What is below a band can be seen.
+    assert!(text.contains("/ca 0.18") && text.contains("/ExtGState"));
     // No dates, no identifiers.
     assert!(!text.contains("Date") && !text.contains("/ID"));
     assert_eq!(document, pdf::pdf(&drawing, &font));
@@ -180,7 +187,7 @@ fn names_of_files_are_portable_and_unique() {
 fn labels_that_do_not_fit_in_a_column_make_a_page() {
     let mut figure = heat_map();
     let font = Font::new();
-    let width = |figure: &PrintFigure, width| figure.draw(width, &font).width;
+    let width = |figure: &PrintFigure, width| figure.draw(width, Intervals::Bars, &font).width;
     assert!((width(&figure, Width::Column) - millimetres(84.0)).abs() < 1e-9);
     let Content::HeatMap(map) = &mut figure.content else { panic!() };
     map.columns = vec!["aid".to_owned(); 14];
@@ -198,7 +205,7 @@ fn strange_labels_are_drawn() {
     chart.y_title = "x".repeat(300);
     chart.x_title = String::new();
     let font = Font::new();
-    let drawing = figure.draw(Width::Column, &font);
+    let drawing = figure.draw(Width::Column, Intervals::Bands, &font);
     assert_eq!(outside(&drawing, &font), [""; 0]);
     let text = svg::svg(&drawing, &font);
     assert!(!text.contains('\0') && !text.contains("<b>"));

@@ -21,6 +21,7 @@ pub use super::number::{OneOrMany, Settings};
 use super::product::Product;
 use super::reading::Reading;
 use super::reference::Reference;
+use super::scenario_place::ScenarioPlace;
 use super::statement_format::Statement;
 
 /// The file.
@@ -52,8 +53,8 @@ pub struct Study {
     pub quick: Quick,
     /// The part that `--kernel` runs.
     pub kernel: Option<Kernel>,
-    /// Scenario file of figures without one.
-    pub scenario: Option<String>,
+    /// Scenario of figures without one: a file, or a table with the keys of a scenario file, `[scenario]`.
+    pub scenario: Option<ScenarioPlace>,
     /// Overrides of every scenario. A figure's own `set` takes precedence.
     #[serde(default)]
     pub set: Settings,
@@ -107,8 +108,8 @@ fn ten() -> u64 {
 }
 
 impl Study {
-    /// Fills in the defaults that depend on other keys.
-    pub fn fill_defaults(&mut self) {
+    /// Fills in the defaults that depend on other keys; `own_file` is the name of the study's file.
+    pub fn fill_defaults(&mut self, own_file: &str) {
         if self.groups.is_empty() {
             // The arms of the file are those of the first reading, next to the groups of the others.
             let first = self.readings.first().map(Group::of_reading);
@@ -155,7 +156,8 @@ impl Study {
         }
         for figure in &mut self.figures {
             if figure.scenario.is_empty() {
-                figure.scenario = self.scenario.clone().unwrap_or_default();
+                let place = self.scenario.as_ref();
+                figure.scenario = place.map_or_else(String::new, |place| place.file_name(own_file));
             }
             // A trace has one point.
             if figure.x.is_none() && figure.trace.is_none() {

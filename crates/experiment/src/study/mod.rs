@@ -24,6 +24,7 @@ pub mod recorded_verdicts;
 pub mod reference;
 mod reference_check;
 pub mod results;
+mod scenario_place;
 pub mod schema;
 pub mod select;
 pub mod shard;

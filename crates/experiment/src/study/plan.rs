@@ -70,7 +70,7 @@ pub fn plan(source: Source) -> Result<Plan, Error> {
 pub fn plan_with(source: Source, registry: &Registry) -> Result<Plan, Error> {
     let file = source.parse_study()?;
     let mut study: Study = file.read()?;
-    study.fill_defaults();
+    study.fill_defaults(source.study_file_name());
     plan_study(source, study, registry)
 }
 
@@ -93,7 +93,8 @@ fn plan_study(source: Source, mut study: Study, registry: &Registry) -> Result<P
     let figures = numbers.map(|number| planner.figure(number)).collect::<Result<Vec<_>, _>>()?;
     planner.applied.check(&file, &study)?;
     let Planner { jobs, texts, derived, .. } = planner;
-    let files = texts.into_keys().collect();
+    let own = source.study_file_name();
+    let files = texts.into_keys().filter(|file| file != own).collect();
     study.derived_arms = derived;
     let statements = statement::plan(&file, &study, &figures, &recorded, None)?;
     Ok(Plan { source, study, files, jobs, figures, statements })

@@ -13,6 +13,7 @@ pub struct Movement {
     pub(super) legs: Vec<Vec<Leg>>,
     pub(super) area: Option<(f64, f64)>,
     pub(super) duration: Option<Duration>,
+    pub(super) names: Vec<String>,
     pub(super) tracks: Vec<NodeTrack>,
     pub(super) origin: Option<(f64, f64)>,
 }
@@ -26,11 +27,9 @@ impl fmt::Debug for Movement {
     }
 }
 
-/// A node's track in a file that names nodes and has their positions over time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The time of a node's track in a file that has positions over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeTrack {
-    /// Name of the node in the file; may be empty in GPX.
-    pub name: String,
     /// Time of its first position, at which it stands before.
     pub first: Instant,
     /// Time of its last position, at which it stands afterwards.
@@ -48,7 +47,14 @@ pub struct Bounds {
 
 impl Movement {
     pub(crate) const fn new(legs: Vec<Vec<Leg>>) -> Self {
-        Self { legs, area: None, duration: None, tracks: Vec::new(), origin: None }
+        Self {
+            legs,
+            area: None,
+            duration: None,
+            names: Vec::new(),
+            tracks: Vec::new(),
+            origin: None,
+        }
     }
 
     pub(crate) fn into_legs(self) -> impl Iterator<Item = Vec<Leg>> {
@@ -76,8 +82,14 @@ impl Movement {
         self.duration
     }
 
+    /// Returns the name of each node in its file, in order of node numbers: in ns-2's files its number there; it may
+    /// be empty, and that of several nodes, in GPX. BonnMotion's nodes have none.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// Returns the track of each node, in order of node numbers; none of ns-2 and BonnMotion, whose
-    /// nodes have no names and are there all the time.
+    /// nodes are there all the time.
     pub fn tracks(&self) -> &[NodeTrack] {
         &self.tracks
     }

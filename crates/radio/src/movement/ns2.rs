@@ -11,8 +11,9 @@
 //! Only these statements are supported, not Tcl in general: any other is an error that quotes it.
 //! Comments, several statements per line (`;`) and braces instead of quotes are as in Tcl.
 //!
-//! Nodes are numbered without gaps; the lowest number, 0 or another, is node 0 of the scenario. They move in a plane,
-//! on the ground or at a common height `Z_`. A node without `setdest` stays where it is.
+//! Node numbers begin anywhere and may have gaps, as in scripts of CORE: the node with the lowest one is node 0 of the
+//! scenario, the next one node 1. They move in a plane, on the ground or at a common height `Z_`. A node without
+//! `setdest` stays where it is.
 //!
 //! A node starts from its position at that time, moves in a straight line, and stops at its
 //! destination. A later `setdest` interrupts it, and of two at the same time the later line takes
@@ -113,13 +114,8 @@ impl Ns2File {
             MovementError { column: byte + 1, ..line.error_at(0, message, help) }
         };
         let mut legs = Vec::with_capacity(self.nodes.len());
-        // Scripts of CORE, for example, number nodes from 1.
-        let first = self.nodes.keys().next().copied().unwrap_or(0);
-        for (expected, (number, node)) in (first..).zip(self.nodes) {
-            if number != expected {
-                let message = format!("there is a node {number}, but no node {expected}");
-                return Err(wrong(node.first, message, "nodes are numbered without gaps"));
-            }
+        let mut names = Vec::with_capacity(self.nodes.len());
+        for (number, node) in self.nodes {
             let [Some(x), Some(y), _] = node.start else {
                 let axis = if node.start[0].is_none() { "X_" } else { "Y_" };
                 let message = format!("node {number} has no initial {axis}");
@@ -127,6 +123,7 @@ impl Ns2File {
                 return Err(wrong(node.first, message, &help));
             };
             legs.push(legs_of((x, y), node.moves));
+            names.push(number.to_string());
         }
         let nodes = legs.len();
         if nodes == 0 {
@@ -141,6 +138,7 @@ impl Ns2File {
         }
         let mut movement = Movement::new(legs);
         movement.duration = self.duration;
+        movement.names = names;
         if let [Some(width), Some(height)] = self.size {
             movement.area = Some((width, height));
         }

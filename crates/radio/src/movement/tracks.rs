@@ -173,15 +173,15 @@ pub(super) fn movement(
         }
         _ => None,
     };
-    let (mut legs, mut tracks) = (Vec::new(), Vec::new());
+    let (mut legs, mut names, mut tracks) = (Vec::new(), Vec::new(), Vec::new());
     for file in files {
         for track in file.in_order() {
             let own = legs_of(file, track, base, plane.as_ref().map(|(_, plane)| plane))?;
             let instant = |fix: Option<&Fix>| {
                 Instant::from_nanos(fix.map_or(0, |fix| fix.nanos.abs_diff(base)))
             };
+            names.push(track.name.clone());
             tracks.push(NodeTrack {
-                name: track.name.clone(),
                 first: instant(track.fixes.first()),
                 last: instant(track.fixes.last()),
             });
@@ -189,7 +189,7 @@ pub(super) fn movement(
         }
     }
     let mut movement = Movement::new(legs);
-    movement.tracks = tracks;
+    (movement.names, movement.tracks) = (names, tracks);
     movement.origin = plane.map(|(origin, _)| origin);
     Ok(movement)
 }

@@ -11,6 +11,7 @@ pub(crate) mod mac;
 pub(crate) mod mobility;
 pub(crate) mod movement;
 pub(crate) mod movement_file;
+pub(crate) mod movement_names;
 mod movement_notes;
 mod phy;
 pub(crate) mod radio;

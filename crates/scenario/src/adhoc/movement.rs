@@ -7,6 +7,7 @@ use driftway_radio::movement::{self, Movement, MovementError};
 use flate2::read::MultiGzDecoder;
 
 use super::movement_file::MovementFile;
+use super::seeded_movement;
 use crate::error::Error;
 use crate::regular_file::read_bytes;
 
@@ -25,6 +26,28 @@ pub(crate) enum MovementFileError {
     Unreadable(String),
     /// Its content is invalid.
     Invalid(Error),
+}
+
+/// The movement of a scenario as it is loaded.
+pub(crate) struct LoadedMovement {
+    /// The movement.
+    pub movement: Movement,
+    /// The seed whose file it is, if each seed has one.
+    pub seed: Option<u64>,
+}
+
+/// Loads the files `named`; of several for each seed those of the lowest one.
+pub(crate) fn load_first(
+    named: &MovementFile,
+    scenario: &str,
+) -> Result<LoadedMovement, MovementFileError> {
+    if !named.is_seeded() {
+        return Ok(LoadedMovement { movement: load(named, scenario)?, seed: None });
+    }
+    let folder = Path::new(scenario).parent().unwrap_or(Path::new(""));
+    let (seed, file) =
+        seeded_movement::first(named, folder).map_err(MovementFileError::Unreadable)?;
+    Ok(LoadedMovement { movement: load(&file, scenario)?, seed: Some(seed) })
 }
 
 /// Loads the files `named`, whose names are relative to the directory of the scenario file `scenario`.

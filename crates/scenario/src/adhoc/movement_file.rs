@@ -11,8 +11,10 @@ use crate::{Angle, Distance, Time};
 
 /// A movement file, `{ file = "rwp50.mov" }`.
 ///
-/// Nodes of `"sumo-fcd"`, `"gpx"` and `"csv"` have names in the file, which `driftway check` lists with their
-/// numbers. They are numbered in order of their first appearance, or by their names if all of these are
+/// Nodes of `"ns-2"`, `"sumo-fcd"`, `"gpx"` and `"csv"` have names in the file, which `driftway check` lists with their
+/// numbers; those of `"ns-2"` are their numbers there. In the ends of flows and traffic and in faults a node can
+/// be given by this name, in quotes, as in `from = "bus7"` or `from = "12"`, instead of its number, unless each seed
+/// has a file of its own. Nodes of `"sumo-fcd"`, `"gpx"` and `"csv"` are numbered in order of their first appearance, or by their names if all of these are
 /// whole numbers. Such a node moves in a straight line from each of its positions to the next, stands at the first
 /// one until its time, and at the last one ever after, with its radio on all the time. Heights are not read.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -59,8 +61,8 @@ pub enum FileNames {
 #[serde(rename_all = "kebab-case", expecting = "a word")]
 pub enum MovementFormat {
     /// `"ns-2"`: lines such as `$node_(0) set X_ 10` and `$ns_ at 1 "$node_(0) setdest 20 30 5"`,
-    /// as ns-2's setdest and BonnMotion's ns-2 export write them. Nodes are numbered without gaps;
-    /// the lowest number, 0 or another, is node 0.
+    /// as ns-2's setdest and BonnMotion's ns-2 export write them. The node with the lowest number is node
+    /// 0, the next one node 1, and so on.
     #[serde(rename = "ns-2")]
     Ns2,
     /// `"bonnmotion"`: BonnMotion's native format, one line per node with repeated time, x and y.

@@ -1,7 +1,6 @@
 //! Remarks on the movement files of a network, for readers.
 
 use driftway_base::Instant;
-use driftway_radio::movement::NodeTrack;
 
 use super::Adhoc;
 use crate::Time;
@@ -11,13 +10,21 @@ use crate::error::quoted;
 const MAX_LISTED: usize = 8;
 
 impl Adhoc {
-    /// Remarks on a movement file that names its nodes and has their positions over time: where the nodes
-    /// are, their names, and which of them stand at their first or last position because they appear later
-    /// or leave earlier than a run of this duration. `node` names a node by its number.
+    /// Remarks on a movement file whose nodes have other names than their numbers: these names; and if it has their
+    /// positions over time, where the nodes are, and which of them stand at their first or last position because they
+    /// appear later or leave earlier than a run of this duration. `node` names a node by its number.
     pub fn movement_notes(&self, duration: Time, node: impl Fn(u32) -> String) -> Vec<String> {
-        let Some(movement) = self.movement.as_ref().filter(|file| !file.tracks().is_empty()) else {
-            return Vec::new();
+        let Some(movement) = &self.movement else { return Vec::new() };
+        let name = |name: &String| match quoted(name) {
+            name if name.is_empty() => "without a name".to_owned(),
+            name => format!("`{name}`"),
         };
+        let names = movement.names();
+        let named = listed(names, &node, "nodes:", |own| Some(name(own)));
+        if movement.tracks().is_empty() {
+            let differs = |(number, name): (u32, &String)| *name != number.to_string();
+            return named.filter(|_| (0..).zip(names).any(differs)).into_iter().collect();
+        }
         let (low, high) = (movement.bounds().low, movement.bounds().high);
         let mut notes = vec![format!(
             "positions: x from {:.1} m to {:.1} m, y from {:.1} m to {:.1} m",
@@ -30,12 +37,8 @@ impl Adhoc {
                 offset.0, offset.1
             ));
         }
-        let name = |track: &NodeTrack| match quoted(&track.name) {
-            name if name.is_empty() => "without a name".to_owned(),
-            name => format!("`{name}`"),
-        };
         let tracks = movement.tracks();
-        notes.extend(listed(tracks, &node, "nodes:", |track| Some(name(track))));
+        notes.extend(named);
         let end = Instant::ZERO + duration.0;
         let at = |time: Instant| Time(time.since(Instant::ZERO));
         notes.extend(listed(
@@ -62,14 +65,14 @@ impl Adhoc {
 }
 
 /// A remark on the nodes about which there is something to say.
-fn listed(
-    tracks: &[NodeTrack],
+fn listed<T>(
+    nodes: &[T],
     node: &impl Fn(u32) -> String,
     heading: &str,
-    about: impl Fn(&NodeTrack) -> Option<String>,
+    about: impl Fn(&T) -> Option<String>,
 ) -> Option<String> {
-    let of = |(number, track)| Some(format!("{} {}", node(number), about(track)?));
-    let all: Vec<String> = (0..).zip(tracks).filter_map(of).collect();
+    let of = |(number, it)| Some(format!("{} {}", node(number), about(it)?));
+    let all: Vec<String> = (0..).zip(nodes).filter_map(of).collect();
     let shown = all.iter().take(MAX_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
     match all.len().checked_sub(MAX_LISTED) {
         _ if all.is_empty() => None,

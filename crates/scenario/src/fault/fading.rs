@@ -11,8 +11,8 @@ keys! {
     pub struct FalseWarning expecting "a table with the keys of a false warning" {
         /// Number of the hop. Alternative to `network.fault.node`.
         hop: Option<u32> => "none",
-        /// Node with a radio: its number, or its name in a mixed network. Alternative to
-        /// `network.fault.hop`.
+        /// Node with a radio: its number, or its name in a mixed network or in a movement file.
+        /// Alternative to `network.fault.hop`.
         #[schemars(with = "Option<crate::schema::NodeReference>")]
         node: Option<u32> => "none",
         /// Time from one warning to the next.

@@ -17,7 +17,7 @@ keys! {
         /// Number of the hop. Alternative to `network.fault.node`.
         hop: Option<u32> => "none",
         /// Node whose wires and radio all have the outage: its number, or its name in a mixed
-        /// network. Alternative to `network.fault.hop`.
+        /// network or in a movement file. Alternative to `network.fault.hop`.
         #[schemars(with = "Option<crate::schema::NodeReference>")]
         node: Option<u32> => "none",
         /// Name of a CSV file with the outages, relative to the scenario's directory; at most 64

@@ -11,7 +11,7 @@ keys! {
     /// Outages of the radio of a node, `kind = "radio-down"`: during an outage the radio neither sends
     /// nor receives, and frames on the air from it or to it when the outage starts are lost.
     pub struct RadioDown expecting "a table with the keys of an outage of a radio" {
-        /// Node: its number, or its name in a mixed network.
+        /// Node: its number, or its name in a mixed network or in a movement file.
         #[schemars(with = "crate::schema::NodeReference")]
         node: u32,
         /// Time from the start of one outage to the start of the next.

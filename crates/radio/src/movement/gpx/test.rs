@@ -37,7 +37,7 @@ fn tracks_are_nodes_in_metres_from_the_first_position() {
     let movement = read(&[("walk.gpx", WALK)], None);
     assert_eq!((movement.nodes(), movement.end()), (1, Instant::from_secs(10)));
     assert_eq!(
-        (movement.tracks()[0].name.as_str(), movement.tracks()[0].first),
+        (movement.names()[0].as_str(), movement.tracks()[0].first),
         ("walk & ride", Instant::ZERO)
     );
     assert_eq!(movement.origin(), Some((60.1699, 24.9384)));
@@ -59,7 +59,7 @@ fn several_files_share_the_first_instant_and_the_origin() {
     let movement = read(&[("walk.gpx", WALK), ("boat.gpx", BOAT)], None);
     let tracks = movement.tracks();
     assert_eq!((tracks[0].first, tracks[0].last), (Instant::from_secs(10), Instant::from_secs(20)));
-    assert_eq!((tracks[1].first, tracks[1].name.as_str()), (Instant::ZERO, ""));
+    assert_eq!((tracks[1].first, movement.names()[1].as_str()), (Instant::ZERO, ""));
     let mut positions = Positions::new(Mobility::scripted(movement), 100.0);
     let (x, y) = positions.position(StationId::new(1), Instant::ZERO);
     assert!((x - 555.1364).abs() < 1e-3 && (y - 0.0420).abs() < 1e-3, "{x} {y}");

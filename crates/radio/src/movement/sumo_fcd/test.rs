@@ -43,11 +43,11 @@ fn nodes_move_between_time_steps_and_stand_before_and_after() {
     let tracks = movement.tracks();
     let seconds = Instant::from_secs;
     assert_eq!(
-        (tracks[0].name.as_str(), tracks[0].first, tracks[0].last),
+        (movement.names()[0].as_str(), tracks[0].first, tracks[0].last),
         ("taxi", seconds(0), seconds(2))
     );
     assert_eq!(
-        (tracks[1].name.as_str(), tracks[1].first, tracks[1].last),
+        (movement.names()[1].as_str(), tracks[1].first, tracks[1].last),
         ("a & b", seconds(1), seconds(4))
     );
     assert_eq!((movement.nodes(), movement.end()), (2, Instant::from_secs(4)));
@@ -97,9 +97,7 @@ fn a_run_begins_at_any_time_of_the_file() {
 /// Names that are whole numbers give the order of the nodes, others the order in the file.
 #[test]
 fn names_that_are_numbers_give_the_order() {
-    let names = |text: &str| -> Vec<String> {
-        read(text).tracks().iter().map(|track| track.name.clone()).collect()
-    };
+    let names = |text: &str| -> Vec<String> { read(text).names().to_vec() };
     let file = |one: &str, other: &str, third: &str| {
         let vehicle = |id| format!("<vehicle id='{id}' x='1' y='2'/>");
         format!(

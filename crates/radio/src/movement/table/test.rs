@@ -13,7 +13,7 @@ fn read(text: &str) -> Movement {
 fn rows_are_positions_in_metres() {
     assert_eq!(Format::detect(METRES), Format::Csv);
     let movement = read(METRES);
-    let names: Vec<_> = movement.tracks().iter().map(|track| track.name.as_str()).collect();
+    let names: Vec<_> = movement.names().iter().map(String::as_str).collect();
     assert_eq!(names, ["bus", "bike"]);
     assert_eq!((movement.end(), movement.origin()), (Instant::from_secs(4), None));
     // Any order of columns, quotes, blanks, a mark of the encoding.

@@ -76,7 +76,7 @@ const MOVES: &str = "$node_(0) set X_ 10\n$node_(0) set Y_ 20\n$node_(0) set Z_ 
                      $ns_ at 1.0 \"$node_(0) setdest 100 200 5\"\n";
 
 /// A directory with a scenario and its movement file.
-fn folder(name: &str, content: &[u8], mobility: &str) -> std::path::PathBuf {
+pub(super) fn folder(name: &str, content: &[u8], mobility: &str) -> std::path::PathBuf {
     let folder = std::env::temp_dir().join(format!("driftway-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("two.mov"), content).unwrap();

@@ -2,6 +2,7 @@
 
 mod compat;
 mod files;
+mod movement_names;
 mod refusals;
 
 use driftway_scenario::{Adhoc, Network, RouteProbeConfig, Scenario, Time};

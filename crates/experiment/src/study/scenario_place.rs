@@ -1,0 +1,99 @@
+//! Where a study has its scenario: in a file beside it, or in its own file.
+
+use std::fmt;
+
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// Place of a scenario: the name of a file, or a table with the keys of a scenario file.
+#[derive(Clone, Debug, PartialEq, Eq, schemars::JsonSchema)]
+#[schemars(untagged)]
+pub enum ScenarioPlace {
+    /// A file in the directory of the study.
+    File(String),
+    /// The study's own file.
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    Own,
+}
+
+impl ScenarioPlace {
+    /// Name of the file; `own` is that of the study.
+    pub fn file_name(&self, own: &str) -> String {
+        match self {
+            Self::File(name) => name.clone(),
+            Self::Own => own.to_owned(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ScenarioPlace {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct PlaceVisitor;
+        impl<'de> Visitor<'de> for PlaceVisitor {
+            type Value = ScenarioPlace;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a scenario file, or a table with its keys")
+            }
+            fn visit_str<E: Error>(self, name: &str) -> Result<ScenarioPlace, E> {
+                Ok(ScenarioPlace::File(name.to_owned()))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<ScenarioPlace, A::Error> {
+                // Its keys are those of a scenario, which is read with the overrides of each arm and point.
+                while table.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(ScenarioPlace::Own)
+            }
+        }
+        from.deserialize_any(PlaceVisitor)
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use std::path::PathBuf;
+
+    use crate::error::Error;
+    use crate::study::plan::{Plan, plan};
+    use crate::study::source::{STUDY_FILE, Source};
+
+    const STUDY: &str = r#"title = "a study with its scenario"
+x = { label = "hops", key = "network.hops", values = [2, 3] }
+y = [{ metric = "completion_s", label = "transfer time" }]
+set = { "flow.0.to" = 2 }
+
+[scenario]
+name = "a path"
+duration = "60 s"
+network = { kind = "path", hops = 2, link = { rate = "1 Mbit/s", delay = "5 ms" } }
+
+[[scenario.flow]]
+from = 0
+to = 1
+application = { transfer = "10 kB" }
+"#;
+
+    fn planned(text: &str) -> Result<Plan, Error> {
+        plan(Source::from_text("own", text.to_owned(), PathBuf::new()))
+    }
+
+    #[test]
+    fn a_study_may_contain_its_scenario() {
+        let plan = planned(STUDY).unwrap();
+        assert_eq!((plan.jobs.len(), plan.figures[0].figure.scenario.as_str()), (2, STUDY_FILE));
+        assert_eq!(plan.jobs[1].scenario.name, "a path");
+        assert_eq!(plan.jobs[1].scenario.flows[0].to, 2);
+        // No file beside it.
+        assert!(plan.files.is_empty(), "{:?}", plan.files);
+    }
+
+    #[test]
+    fn errors_in_it_have_their_line() {
+        let error = planned(&STUDY.replace("from = 0", "form = 0")).unwrap_err().to_string();
+        assert!(error.contains("study.toml:12:1: unknown key `form`"), "{error}");
+        let error = planned(&STUDY.replace("1 Mbit/s", "1 Mbit")).unwrap_err().to_string();
+        assert!(error.contains("study.toml:9:"), "{error}");
+        let head = STUDY.split("[scenario]").next().unwrap();
+        let error = planned(&format!("{head}scenario = 3\n")).unwrap_err();
+        let expected = "the name of a scenario file, or a table with its keys";
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
