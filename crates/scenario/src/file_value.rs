@@ -8,6 +8,12 @@ use std::borrow::Cow;
 
 use driftway_base::{Duration, Named, Rate};
 use driftway_link::{DeliveryOrder, Duplex, Priority};
+use driftway_radio::dcf::{CaptureModel, Phy};
+use driftway_route::{
+    CachePart, ErrorRule, NextHopConfirmation, NonPropagatingRequests, ReplyFromCache,
+    RouteRefresh, RouteShortening, SalvageReplies,
+};
+use driftway_tcp::HystartKind;
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeOwned, IntoDeserializer, MapAccess};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -160,9 +166,14 @@ pub trait Keywords: Copy + PartialEq + 'static {
     const DESCRIPTIONS: &'static [(&'static str, &'static str)] = &[];
 }
 
-/// Makes keywords of enumerations that have names of their own.
+/// Makes keywords of enumerations that have names of their own. Those that are `described` have their documentation
+/// in the reference, too; of the others the key's has what they mean.
 macro_rules! named_keywords {
-    ($($type:ty),+) => {$(
+    ($($type:ty),+; described $($described:ty),+) => {
+        $(named_keywords!(@ $type, &[]);)+
+        $(named_keywords!(@ $described, <Self as Named>::DESCRIPTIONS);)+
+    };
+    (@ $type:ty, $descriptions:expr) => {
         impl Keywords for $type {
             const ALL: &'static [(&'static str, Self)] = &{
                 let mut all = [("", <Self as Named>::ALL[0]); <Self as Named>::ALL.len()];
@@ -173,12 +184,15 @@ macro_rules! named_keywords {
                 }
                 all
             };
-            const DESCRIPTIONS: &'static [(&'static str, &'static str)] =
-                <Self as Named>::DESCRIPTIONS;
+            const DESCRIPTIONS: &'static [(&'static str, &'static str)] = $descriptions;
         }
-    )+};
+    };
 }
-named_keywords!(DeliveryOrder, Duplex, Priority);
+named_keywords!(
+    CachePart, CaptureModel, ErrorRule, HystartKind, NextHopConfirmation, NonPropagatingRequests, Phy,
+    ReplyFromCache, RouteRefresh, RouteShortening, SalvageReplies;
+    described DeliveryOrder, Duplex, Priority
+);
 
 impl<T: Keywords> FileValue<T> for Keyword<T> {
     fn from_config(value: T) -> Self {

@@ -246,11 +246,6 @@ impl Keywords for RecoveryKind {
 /// The end of slow start, by its name.
 pub type Hystart = Keyword<HystartKind>;
 
-impl Keywords for HystartKind {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("none", Self::None), ("linux", Self::Linux), ("rfc9406", Self::Rfc9406)];
-}
-
 value_or! {
     /// A window: `"16 kB"`, or a bare number of segments.
     #[derive(Eq)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Time;
 use crate::deviation::{Deviation, DeviationScope};
-use crate::file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone};
+use crate::file_value::{FileValue, Keyword, Lifetime, OrNone};
 use crate::problem::{CheckResult, MAX_PROTOCOL_TIME, require_at_most};
 use crate::rules::{RuledValue, table};
 
@@ -346,16 +346,6 @@ impl FileValue<LocalRepair> for LocalRepairMode {
             Self::PastHalf => LocalRepair::PastMidpoint,
         }
     }
-}
-
-impl Keywords for RouteRefresh {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("both-ways", Self::BothWays), ("destination", Self::Destination)];
-}
-
-impl Keywords for ErrorRule {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("precursors", Self::Precursors), ("broadcast", Self::Broadcast)];
 }
 
 impl RuledValue for RequestRetry {

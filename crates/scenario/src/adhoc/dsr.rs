@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dsr_cache::DsrCache;
 use crate::Time;
-use crate::file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone};
+use crate::file_value::{FileValue, Keyword, Lifetime, OrNone};
 use crate::keys::keys;
 use crate::problem::{CheckResult, MAX_PROTOCOL_TIME};
 use crate::rules::{RuledValue, Table, table};
@@ -387,34 +387,4 @@ impl FileValue<driftway_route::FlowState> for FlowState {
             refresh: self.refresh.0,
         }
     }
-}
-
-impl Keywords for NextHopConfirmation {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("link-layer", Self::LinkLayer), ("network-layer", Self::NetworkLayer)];
-}
-
-impl Keywords for NonPropagatingRequests {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("never", Self::Never), ("first", Self::First), ("each", Self::Each)];
-}
-
-impl Keywords for ReplyFromCache {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("never", Self::Never), ("ring-zero", Self::NonPropagating), ("always", Self::Always)];
-}
-
-impl Keywords for CachePart {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("primary", Self::Primary), ("secondary", Self::Secondary)];
-}
-
-impl Keywords for SalvageReplies {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("never", Self::Never), ("unless-broken", Self::UnlessBroken)];
-}
-
-impl Keywords for RouteShortening {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("per-sender", Self::PerSender), ("per-route", Self::PerRoute)];
 }

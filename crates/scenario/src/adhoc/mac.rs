@@ -5,7 +5,7 @@ use driftway_radio::dcf::{CaptureModel, Phy, ResponseTimeout};
 use driftway_radio::{DcfConfig, TdmaConfig};
 use serde::{Deserialize, Serialize};
 
-use crate::file_value::{FileValue, Keyword, Keywords};
+use crate::file_value::{FileValue, Keyword};
 use crate::rules::{RuledValue, table};
 use crate::tagged::tagged;
 use crate::{BitRate, Size, Time};
@@ -224,16 +224,6 @@ impl RuledValue for MacTimeout {
             Self::WholeFrame(time) => Some(*time),
         }
     }
-}
-
-impl Keywords for Phy {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("dsss", Self::Dsss), ("erp-ofdm", Self::ErpOfdm)];
-}
-
-impl Keywords for CaptureModel {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("stronger", Self::Stronger), ("sinr", Self::Sinr), ("first", Self::First)];
 }
 
 table! {
