@@ -1,4 +1,4 @@
-//! What the MACs of an air have in common: their stations, the clock, and what can be looked at.
+//! Methods that the MACs of an air have in common: their clock, and what a driver looks at.
 
 /// Implements the methods of a MAC, whose configuration is a `$config` and whose stations, with their packets
 /// and counters, are in the field `$stations`.
