@@ -36,8 +36,7 @@ use driftway_base::{
 use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::kit::{
-    Connectivity, Context, DisconnectedSince, LinkChange, Machine, Protocol, States, resume,
-    send_acks,
+    Context, DisconnectedSince, LinkChange, Machine, Protocol, States, resume, send_acks,
 };
 use crate::options::AidOptions;
 use crate::{Aid, SegmentVerdict};
@@ -110,16 +109,11 @@ named! {
     }
 }
 
-impl Connectivity for State {
-    fn is_disconnected(self) -> bool {
-        self == Self::Disconnected
-    }
-}
-
 impl States for State {
     type Transition = Transition;
     const INITIAL: Self = Self::Active;
     const CLOSED: Transition = Transition::Closed;
+    const DISCONNECTED: &'static [Self] = &[Self::Disconnected];
 
     fn next(self, transition: Transition) -> Self {
         match (self, transition) {

@@ -1,7 +1,7 @@
 //! Common parts of aids that are defined as state machines.
 //!
 //! Such an aid defines its options ([`AidOptions`](crate::options::AidOptions)), its states and transitions
-//! with their names ([`Named`](driftway_base::Named)), the states in which the connection is disconnected ([`Connectivity`]), the
+//! with their names ([`Named`](driftway_base::Named)), the states in which the connection is disconnected ([`States::DISCONNECTED`]), the
 //! transition table ([`States::next`]), and, as a [`Protocol`], its actions for events and transitions.
 //! [`Machine`] makes an [`Aid`](crate::Aid) of it: it checks that the connection is synchronized, changes the
 //! state, and holds the timer and the pending acts. The state diagram is generated from the table.
@@ -29,6 +29,6 @@ pub(crate) use duplicate_acks::{AckKind, DUPLICATE_THRESHOLD, DuplicateAcks};
 pub(crate) use link_change::DisconnectedSince;
 pub use link_change::LinkChange;
 pub use machine::{Machine, Protocol};
+pub use states::States;
 #[cfg(test)]
 pub(crate) use states::assert_transitions;
-pub use states::{Connectivity, States};

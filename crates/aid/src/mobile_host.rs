@@ -58,8 +58,7 @@ pub use self::held_ack::HeldAck;
 pub use self::options::{MobileHostOptions, Resend, SsthreshAfterTimeout};
 use crate::SegmentVerdict;
 use crate::kit::{
-    Connectivity, Context, DEFAULT_MSS, DisconnectedSince, LinkChange, Machine, Protocol, States,
-    resume,
+    Context, DEFAULT_MSS, DisconnectedSince, LinkChange, Machine, Protocol, States, resume,
 };
 use crate::options::AidOptions;
 
@@ -98,16 +97,11 @@ named! {
     }
 }
 
-impl Connectivity for State {
-    fn is_disconnected(self) -> bool {
-        self != Self::Connected
-    }
-}
-
 impl States for State {
     type Transition = Transition;
     const INITIAL: Self = Self::Connected;
     const CLOSED: Transition = Transition::Closed;
+    const DISCONNECTED: &'static [Self] = &[Self::Idle, Self::Sending, Self::Waiting];
 
     fn next(self, transition: Transition) -> Self {
         match (self, transition) {

@@ -42,7 +42,7 @@ use driftway_base::{
 };
 
 use crate::Aid;
-use crate::kit::{Connectivity, Context, Machine, Protocol, States, resume};
+use crate::kit::{Context, Machine, Protocol, States, resume};
 use crate::options::AidOptions;
 
 options! {
@@ -129,16 +129,11 @@ named! {
     }
 }
 
-impl Connectivity for State {
-    fn is_disconnected(self) -> bool {
-        self == Self::Snooze
-    }
-}
-
 impl States for State {
     type Transition = Transition;
     const INITIAL: Self = Self::Active;
     const CLOSED: Transition = Transition::Closed;
+    const DISCONNECTED: &'static [Self] = &[Self::Snooze];
 
     fn next(self, transition: Transition) -> Self {
         match (self, transition) {

@@ -24,9 +24,7 @@ use alloc::boxed::Box;
 use driftway_base::{Act, Named, Signal, named, options};
 use driftway_wire::TcpSegment;
 
-use crate::kit::{
-    Connectivity, Context, DEFAULT_MSS, LinkChange, Machine, Protocol, States, send_acks,
-};
+use crate::kit::{Context, DEFAULT_MSS, LinkChange, Machine, Protocol, States, send_acks};
 use crate::options::AidOptions;
 use crate::{Aid, SegmentVerdict};
 
@@ -76,16 +74,11 @@ named! {
     }
 }
 
-impl Connectivity for State {
-    fn is_disconnected(self) -> bool {
-        self == Self::Disconnected
-    }
-}
-
 impl States for State {
     type Transition = Transition;
     const INITIAL: Self = Self::Connected;
     const CLOSED: Transition = Transition::Closed;
+    const DISCONNECTED: &'static [Self] = &[Self::Disconnected];
 
     fn next(self, transition: Transition) -> Self {
         match transition {

@@ -27,6 +27,7 @@
 pub mod dcf;
 mod frame;
 mod leg;
+mod mac_methods;
 pub mod mobility;
 pub mod movement;
 mod neighbour_signals;

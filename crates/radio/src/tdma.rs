@@ -5,10 +5,9 @@ use typed_index_collections::TiVec;
 
 use crate::dcf::{Counters, FrameKind, FrameRecord, ReceptionOutcome};
 use crate::dcf::{Event, EventKind, EventQueue, FrameRecorder, TransmissionId};
+use crate::mac_methods::mac_methods;
 use crate::radio_time::RadioTimes;
-use crate::{
-    FailReason, MacReport, OutgoingPacket, Positions, Propagation, RadioTime, StationInRange,
-};
+use crate::{FailReason, MacReport, OutgoingPacket, Positions, Propagation, StationInRange};
 
 /// Configuration of the TDMA schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -178,11 +177,6 @@ impl Tdma {
         state.packet.is_none() && state.is_enabled
     }
 
-    /// Returns whether a station has a packet that it has not reported.
-    pub fn has_packet(&self, station: StationId) -> bool {
-        self.stations[station].packet.is_some()
-    }
-
     /// Hands a packet to a station; returns `false`, and does not accept it, while the station has
     /// one or is disabled.
     pub fn send(&mut self, now: Instant, station: StationId, packet: OutgoingPacket) -> bool {
@@ -211,11 +205,6 @@ impl Tdma {
         self.event_queue.push(Event::new(at, EventKind::StationTimer(station)));
     }
 
-    /// Returns the time of the next event.
-    pub fn next_timeout(&self) -> Option<Instant> {
-        self.event_queue.peek().map(|event| Instant::from_nanos(event.at()))
-    }
-
     /// Runs as [`crate::Dcf::run`] does.
     pub fn run(&mut self, until: Instant, reports: &mut Vec<MacReport>) -> Instant {
         let had = reports.len();
@@ -232,11 +221,6 @@ impl Tdma {
         }
         self.advance(until.as_nanos().max(self.now));
         until
-    }
-
-    fn advance(&mut self, now: u64) {
-        debug_assert!(now >= self.now, "time went back from {} to {now} ns", self.now);
-        self.now = now;
     }
 
     fn start_transmission(&mut self, now: u64, from: StationId) {
@@ -431,16 +415,6 @@ impl Tdma {
         }
     }
 
-    /// Counts the time that radios spend in each state, as [`crate::Dcf::count_radio_times`] does.
-    pub fn count_radio_times(&mut self) {
-        self.radio_times = Some(RadioTimes::new(self.stations.len()));
-    }
-
-    /// Returns the times of a station's radio up to `now`, if they are counted.
-    pub fn radio_time(&self, station: StationId, now: Instant) -> Option<RadioTime> {
-        self.radio_times.as_ref().map(|times| times.time(station, now))
-    }
-
     /// Returns whether a station is enabled.
     pub fn is_enabled(&self, station: StationId) -> bool {
         self.stations[station].is_enabled
@@ -466,60 +440,10 @@ impl Tdma {
         self.stations[station].is_promiscuous = on;
     }
 
-    /// Returns the counters of a station.
-    pub fn counters(&self, station: StationId) -> &Counters {
-        &self.stations[station].counters
-    }
-
-    /// Returns the sum of all stations' counters.
-    pub fn total_counters(&self) -> Counters {
-        self.stations.iter().fold(Counters::default(), |mut sum, station| {
-            sum += station.counters;
-            sum
-        })
-    }
-
-    /// Returns the number of events handled.
-    pub const fn events_handled(&self) -> u64 {
-        self.event_queue.handled()
-    }
-
-    /// Returns the positions of the stations.
-    pub fn positions(&mut self) -> &mut Positions {
-        &mut self.positions
-    }
-
-    /// Returns the power (W) that `to` would receive from `from` at the current positions.
-    pub fn received_power(&mut self, now: Instant, from: StationId, to: StationId) -> f64 {
-        let (a, b) = (self.positions.position(from, now), self.positions.position(to, now));
-        let (dx, dy) = (a.0 - b.0, a.1 - b.1);
-        let moved =
-            self.positions.distance_moved(from, now) + self.positions.distance_moved(to, now);
-        self.propagation.power_after_moving(from, to, dx * dx + dy * dy, moved)
-    }
-
-    /// Returns the propagation model.
-    pub const fn propagation(&self) -> &Propagation {
-        &self.propagation
-    }
-
     /// Returns the time from one slot of a station to its next.
     pub const fn round(&self) -> Duration {
         Duration::from_nanos(self.round)
     }
-
-    /// Returns the configuration.
-    pub const fn config(&self) -> &TdmaConfig {
-        &self.config
-    }
-
-    /// Enables or disables recording of frames for [`take_recorded`](Self::take_recorded).
-    pub fn set_recording(&mut self, on: bool) {
-        self.recorder.set_enabled(on);
-    }
-
-    /// Takes what was recorded, as [`crate::Dcf::take_recorded`] does.
-    pub fn take_recorded(&mut self, out: &mut Vec<FrameRecord>) {
-        self.recorder.drain_into(out);
-    }
 }
+
+mac_methods!(Tdma of TdmaConfig, stations);

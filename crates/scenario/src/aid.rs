@@ -1,6 +1,7 @@
 //! The key `aid`: the aid to a flow's TCP. The list of the crate `aid` defines all aids and their
 //! options.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -8,15 +9,16 @@ use std::sync::Arc;
 use driftway_aid::registry::{AIDS, AidEnd, AidEntry, AidPlace, find};
 use driftway_base::options::{OptionInfo, OptionValue};
 use driftway_base::{Duration, FlowId};
-use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Error, MapAccess, Visitor};
+use serde::de::MapAccess;
+use serde::de::value::MapAccessDeserializer;
 use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserializer, Serialize, Serializer};
 
 use crate::Time;
 use crate::error::unknown_word;
 use crate::options::{OptionsVisitor, WrittenValue};
 use crate::tagged::{Tagged, read_tagged};
+use crate::value_or::{self, Forms, Found};
 
 /// No aid.
 pub(crate) const NONE: &str = "none";
@@ -172,22 +174,16 @@ pub(crate) fn aid_names() -> Vec<&'static str> {
 /// A value of the key `name`; `None` for `"none"`.
 pub(crate) struct AidName(pub Option<ListedAid>);
 
-impl<'de> Deserialize<'de> for AidName {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AidNameVisitor;
-        impl Visitor<'_> for AidNameVisitor {
-            type Value = AidName;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "the name of an aid ({})", aid_names().join(", "))
-            }
-            fn visit_str<E: Error>(self, name: &str) -> Result<AidName, E> {
-                match find(name) {
-                    None if name != NONE => Err(E::custom(unknown_word(name, &aid_names()))),
-                    listed => Ok(AidName(listed.map(ListedAid::BuiltIn))),
-                }
-            }
-        }
-        deserializer.deserialize_str(AidNameVisitor)
+impl Forms for AidName {
+    fn expecting() -> Cow<'static, str> {
+        format!("the name of an aid ({})", aid_names().join(", ")).into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        let Found::Text(name) = found else { return None };
+        Some(match find(name) {
+            None if name != NONE => Err(unknown_word(name, &aid_names())),
+            listed => Ok(Self(listed.map(ListedAid::BuiltIn))),
+        })
     }
 }
 
@@ -204,23 +200,17 @@ impl<'de> Tagged<'de> for Aid {
     }
 }
 
-impl<'de> Deserialize<'de> for Aid {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AidVisitor;
-        impl<'de> Visitor<'de> for AidVisitor {
-            type Value = Aid;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let names = aid_names().join(", ");
-                write!(f, "the name of an aid ({names}), or a table with the key `name`")
-            }
-            fn visit_str<E: Error>(self, name: &str) -> Result<Aid, E> {
-                AidName::deserialize(StrDeserializer::new(name))
-                    .map(|name| Aid::with_options(name, &[]))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Aid, A::Error> {
-                read_tagged(map)
-            }
-        }
-        deserializer.deserialize_any(AidVisitor)
+impl Forms for Aid {
+    fn expecting() -> Cow<'static, str> {
+        let names = aid_names().join(", ");
+        format!("the name of an aid ({names}), or a table with the key `name`").into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        AidName::read(found).map(|name| name.map(|name| Self::with_options(name, &[])))
+    }
+    fn read_table<'de, A: MapAccess<'de>>(found: A) -> Option<Result<Self, A::Error>> {
+        Some(read_tagged(found))
     }
 }
+
+value_or::by_forms!(AidName, Aid);

@@ -4,7 +4,11 @@ use driftway_base::{Duration, RandomStream};
 use serde::{Deserialize, Serialize};
 
 use crate::keys::keys;
+use crate::problem::MAX_PROTOCOL_TIME;
 use crate::{Size, Time};
+
+/// RFC 768: an IP datagram without its IP and UDP headers.
+const MAX_DATAGRAM_BYTES: u64 = 65_507;
 
 /// Traffic pattern of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -33,13 +37,14 @@ keys! {
     #[derive(Copy)]
     pub struct Cbr expecting "a table with the keys `every`, `size` and `jitter`" {
         /// Interval between two packets.
-        every: Time,
-        /// Payload of each packet. 1 B to 65507 B.
-        size: Size,
-        /// Jitter of the intervals as a fraction of `flow.application.cbr.every`, from 0 to below
-        /// 1: with 0.5 each interval is uniform between 0.5 and 1.5 times that (ns-2's
+        every: Time [positive()],
+        /// Payload of each packet.
+        size: Size [range("the packet size in bytes", 1..=MAX_DATAGRAM_BYTES)],
+        /// Jitter of the intervals as a fraction of `flow.application.cbr.every`: with 0.5 each interval is uniform between 0.5 and 1.5 times that (ns-2's
         /// `random_ 1`).
-        jitter: f64 => "`0`",
+        jitter: f64 [real(
+            "a jitter of {}", 0.0..1.0, "jitter is a fraction of the interval, from 0 to below 1"
+        )] => "`0`",
     }
 }
 
@@ -49,9 +54,9 @@ keys! {
     #[derive(Copy)]
     pub struct Poisson expecting "a table with the keys `every` and `size`" {
         /// Mean interval between two packets.
-        every: Time,
-        /// Payload of each packet. 1 B to 65507 B.
-        size: Size,
+        every: Time [positive(), at_most(MAX_PROTOCOL_TIME)],
+        /// Payload of each packet.
+        size: Size [range("the packet size in bytes", 1..=MAX_DATAGRAM_BYTES)],
     }
 }
 
@@ -61,19 +66,19 @@ keys! {
     #[derive(Copy)]
     pub struct OnOff expecting "a table with the keys `on`, `off`, `every`, `size`, `times` and `shape`" {
         /// Mean duration of a burst, which has at least one packet.
-        on: Time,
+        on: Time [positive(), at_most(MAX_PROTOCOL_TIME)],
         /// Mean time from the end of a burst to the next.
-        off: Time,
+        off: Time [at_most(MAX_PROTOCOL_TIME)],
         /// Interval between two packets of a burst.
-        every: Time,
-        /// Payload of each packet. 1 B to 65507 B.
-        size: Size,
+        every: Time [positive(), at_most(MAX_PROTOCOL_TIME)],
+        /// Payload of each packet.
+        size: Size [range("the packet size in bytes", 1..=MAX_DATAGRAM_BYTES)],
         /// Distribution of the durations of bursts and of the times between them:
         /// `"exponential"`, `"constant"` or `"pareto"` (ns-2's `Traffic/Exponential` and
         /// `Traffic/Pareto`).
         times: Times = default,
-        /// Shape of the Pareto distribution, above 1 to 100.
-        shape: Option<f64> => "`1.5` with `\"pareto\"`",
+        /// Shape of the Pareto distribution.
+        shape: Option<f64> [pareto_shape()] => "`1.5` with `\"pareto\"`",
     }
 }
 
@@ -86,15 +91,15 @@ keys! {
         "a table with the keys `request`, `response`, `think` and `shape`"
     {
         /// Size of each request.
-        request: Size,
+        request: Size [real("a size of {}", 1.0.., "")],
         /// Size of each response; with `shape` their mean.
-        response: Size,
+        response: Size [real("a size of {}", 1.0.., "")],
         /// Time from a response to the next request; with `shape` its mean.
-        think: Time,
-        /// Shape of the Pareto distribution of the sizes of responses, above 1 to 100; the times are
+        think: Time [at_most(MAX_PROTOCOL_TIME)],
+        /// Shape of the Pareto distribution of the sizes of responses; the times are
         /// exponentially distributed then. Sizes of pages and files of the web are often described by
         /// 1.1 to 1.3.
-        shape: Option<f64> => "none: sizes and times are constant",
+        shape: Option<f64> [pareto_shape()] => "none: sizes and times are constant",
     }
 }
 

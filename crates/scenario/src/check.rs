@@ -15,17 +15,17 @@ mod path;
 mod reference;
 mod traffic;
 
+use crate::flow::MAX_FLOWS;
 use crate::problem::{CheckResult, require, require_positive, require_range};
+use crate::rules::{RuledValue, Table};
 use crate::{Network, Scenario};
-
-/// Each flow has its own port, from 1024 on.
-const MAX_FLOWS: u64 = 60_000;
 
 /// Returns the first error in `scenario`.
 pub(crate) fn check(scenario: &Scenario) -> CheckResult {
     require(!scenario.name.trim().is_empty(), "name", || "the name is empty".into())?;
     require_positive("duration".into(), scenario.duration)?;
     let network = &scenario.network;
+    network.check_inside("network")?;
     match network {
         Network::Path(path) => path::check(path)?,
         Network::Adhoc(adhoc) => adhoc::check(adhoc)?,
@@ -43,9 +43,8 @@ pub(crate) fn check(scenario: &Scenario) -> CheckResult {
     })?;
     let mut count = 0;
     for (i, flow) in scenario.flows.iter().enumerate() {
-        let copies = u64::from(flow.copies);
-        require_range(format!("flow.{i}.copies"), "the number of copies", copies, 1, MAX_FLOWS)?;
-        count += copies;
+        flow.check_ranges(&format!("flow.{i}"))?;
+        count += u64::from(flow.copies);
     }
     require_range("flow".into(), "the number of flows", count, 1, MAX_FLOWS)?;
     for (i, flow) in scenario.flows.iter().enumerate() {

@@ -54,26 +54,18 @@ pub(crate) fn in_table<T, C>(scope: DeviationScope, table: &str, ns2: C) -> Vec<
 where
     T: Table + FileValue<C> + Serialize + Default,
 {
-    let standard = T::default();
     // Tables have string keys and values that TOML can represent.
     let written = |values: &T| TomlTable::try_from(values).unwrap_or_default();
-    let values = [written(&standard), written(&T::from_config(ns2))];
+    let values = [written(&T::default()), written(&T::from_config(ns2))];
     let mut deviations = Vec::new();
-    for key in standard.keys() {
-        for rule in key.rules {
+    for (name, rules) in T::rules() {
+        for rule in rules {
             let Rule::Ns2([standard_says, ns2_does]) = rule else { continue };
-            let [standard, ns2] = values.each_ref().map(|values| {
-                values.get(key.name).map_or(String::new(), ToString::to_string).into()
-            });
-            let key = format!("{table}.{}", key.name);
-            deviations.push(Deviation {
-                key: key.into(),
-                scope,
-                standard,
-                ns2,
-                standard_says,
-                ns2_does,
-            });
+            let [standard, ns2] = values
+                .each_ref()
+                .map(|values| values.get(name).map_or(String::new(), ToString::to_string).into());
+            let key = format!("{table}.{name}").into();
+            deviations.push(Deviation { key, scope, standard, ns2, standard_says, ns2_does });
         }
     }
     deviations

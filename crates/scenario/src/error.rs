@@ -115,6 +115,14 @@ impl Diagnostic {
         Self { origin: None, message: message.to_owned(), help }
     }
 
+    /// The message, and the hint after a line break.
+    pub fn into_text(self) -> String {
+        match self.help {
+            Some(help) => format!("{}\n{help}", self.message),
+            None => self.message,
+        }
+    }
+
     /// Sets `origin` unless a more precise one is known.
     pub fn at(mut self, origin: Origin) -> Self {
         self.origin.get_or_insert(origin);

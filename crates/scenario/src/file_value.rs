@@ -4,17 +4,22 @@
 //! standard's values. [`table!`] turns the struct into a table of the scenario file, key by field,
 //! so that a key without a field, or a field without a key, does not compile.
 
-use std::fmt;
-use std::marker::PhantomData;
+use std::borrow::Cow;
 
 use driftway_base::{Duration, Named, Rate};
 use driftway_link::{DeliveryOrder, Duplex, Priority};
-use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{Error, IntoDeserializer, MapAccess, Unexpected, Visitor};
+use driftway_radio::dcf::{CaptureModel, Phy};
+use driftway_route::{
+    CachePart, ErrorRule, NextHopConfirmation, NonPropagatingRequests, ReplyFromCache,
+    RouteRefresh, RouteShortening, SalvageReplies,
+};
+use driftway_tcp::HystartKind;
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeOwned, IntoDeserializer, MapAccess};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::error::unknown_word;
-use crate::value_or::value_or;
+use crate::error::{Diagnostic, unknown_word};
+use crate::value_or::{self, Forms, Found, value_or};
 use crate::{BitRate, Size, Time};
 
 /// A value of the file for a configuration field of type `T`.
@@ -124,34 +129,28 @@ impl<T: Serialize> Serialize for OrNone<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for OrNone<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Either<T> {
-            type Value = OrNone<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a value of this key, or \"none\"")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<OrNone<T>, E> {
-                match text {
-                    "none" => Ok(OrNone(None)),
-                    _ => {
-                        T::deserialize(StrDeserializer::new(text)).map(|value| OrNone(Some(value)))
-                    }
-                }
-            }
-            fn visit_u64<E: Error>(self, number: u64) -> Result<OrNone<T>, E> {
-                T::deserialize(number.into_deserializer()).map(|value| OrNone(Some(value)))
-            }
-            fn visit_i64<E: Error>(self, number: i64) -> Result<OrNone<T>, E> {
-                T::deserialize(number.into_deserializer()).map(|value| OrNone(Some(value)))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OrNone<T>, A::Error> {
-                let value = T::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(OrNone(Some(value)))
-            }
-        }
-        deserializer.deserialize_any(Either(PhantomData))
+impl<T: DeserializeOwned> Forms for OrNone<T> {
+    fn expecting() -> Cow<'static, str> {
+        "a value of this key, or \"none\"".into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        let value = match found {
+            Found::Text("none") => return Some(Ok(Self(None))),
+            Found::Text(text) => T::deserialize(StrDeserializer::new(text)),
+            Found::Number(number) => T::deserialize(number.into_deserializer()),
+            Found::Negative(number) => T::deserialize(number.into_deserializer()),
+            Found::Flag(_) => return None,
+        };
+        Some(value.map(|value| Self(Some(value))).map_err(Diagnostic::into_text))
+    }
+    fn read_table<'de, A: MapAccess<'de>>(found: A) -> Option<Result<Self, A::Error>> {
+        Some(value_or::table(found).map(|value| Self(Some(value))))
+    }
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for OrNone<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        value_or::deserialize(from)
     }
 }
 
@@ -167,9 +166,14 @@ pub trait Keywords: Copy + PartialEq + 'static {
     const DESCRIPTIONS: &'static [(&'static str, &'static str)] = &[];
 }
 
-/// Makes keywords of enumerations that have names of their own.
+/// Makes keywords of enumerations that have names of their own. Those that are `described` have their documentation
+/// in the reference, too; of the others the key's has what they mean.
 macro_rules! named_keywords {
-    ($($type:ty),+) => {$(
+    ($($type:ty),+; described $($described:ty),+) => {
+        $(named_keywords!(@ $type, &[]);)+
+        $(named_keywords!(@ $described, <Self as Named>::DESCRIPTIONS);)+
+    };
+    (@ $type:ty, $descriptions:expr) => {
         impl Keywords for $type {
             const ALL: &'static [(&'static str, Self)] = &{
                 let mut all = [("", <Self as Named>::ALL[0]); <Self as Named>::ALL.len()];
@@ -180,12 +184,15 @@ macro_rules! named_keywords {
                 }
                 all
             };
-            const DESCRIPTIONS: &'static [(&'static str, &'static str)] =
-                <Self as Named>::DESCRIPTIONS;
+            const DESCRIPTIONS: &'static [(&'static str, &'static str)] = $descriptions;
         }
-    )+};
+    };
 }
-named_keywords!(DeliveryOrder, Duplex, Priority);
+named_keywords!(
+    CachePart, CaptureModel, ErrorRule, HystartKind, NextHopConfirmation, NonPropagatingRequests, Phy,
+    ReplyFromCache, RouteRefresh, RouteShortening, SalvageReplies;
+    described DeliveryOrder, Duplex, Priority
+);
 
 impl<T: Keywords> FileValue<T> for Keyword<T> {
     fn from_config(value: T) -> Self {
@@ -202,6 +209,11 @@ impl<T: Keywords> Keyword<T> {
         let name = T::ALL.iter().find(|(_, choice)| *choice == self.0).map(|(name, _)| *name);
         name.unwrap_or_default()
     }
+
+    /// All names.
+    pub(crate) fn names() -> Vec<&'static str> {
+        T::ALL.iter().map(|(name, _)| *name).collect()
+    }
 }
 
 impl<T: Keywords> Serialize for Keyword<T> {
@@ -210,26 +222,22 @@ impl<T: Keywords> Serialize for Keyword<T> {
     }
 }
 
+impl<T: Keywords> Forms for Keyword<T> {
+    fn expecting() -> Cow<'static, str> {
+        format!("one of \"{}\"", Self::names().join("\", \"")).into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        let Found::Text(word) = found else { return None };
+        let choice = T::ALL.iter().find(|(name, _)| *name == word);
+        Some(choice.map_or_else(
+            || Err(unknown_word(word, &Self::names())),
+            |(_, choice)| Ok(Self(*choice)),
+        ))
+    }
+}
+
 impl<'de, T: Keywords> Deserialize<'de> for Keyword<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text<T>(PhantomData<T>);
-        fn names<T: Keywords>() -> Vec<&'static str> {
-            T::ALL.iter().map(|(name, _)| *name).collect()
-        }
-        impl<T: Keywords> Visitor<'_> for Text<T> {
-            type Value = Keyword<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "one of \"{}\"", names::<T>().join("\", \""))
-            }
-            fn visit_str<E: Error>(self, word: &str) -> Result<Keyword<T>, E> {
-                let choice = T::ALL.iter().find(|(name, _)| *name == word);
-                let unknown = || E::custom(unknown_word(word, &names::<T>()));
-                choice.map(|(_, choice)| Keyword(*choice)).ok_or_else(unknown)
-            }
-            fn visit_bool<E: Error>(self, yes: bool) -> Result<Keyword<T>, E> {
-                Err(E::invalid_type(Unexpected::Bool(yes), &self))
-            }
-        }
-        deserializer.deserialize_any(Text(PhantomData))
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        value_or::deserialize(from)
     }
 }

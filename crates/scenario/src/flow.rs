@@ -17,10 +17,10 @@ keys! {
         #[schemars(with = "crate::schema::NodeReference")]
         to: u32,
         /// Number of identical flows, each with its own connection; when the scenario is loaded
-        /// they are expanded. 1 to 60000.
+        /// they are expanded.
         #[serde(default = "one", skip_serializing_if = "is_one")]
         #[schemars(extend("default" = 1))]
-        copies: u32,
+        copies: u32 [range("the number of copies", 1..=MAX_FLOWS)],
         /// Start time of the application.
         start: Time = default,
         /// Application: `{ transfer = "1 MB" }`, `"ftp"`,
@@ -71,6 +71,9 @@ pub(crate) fn serialize_listed<S: Serializer>(flows: &[Flow], to: S) -> Result<S
 pub(crate) fn are_none_listed(flows: &[Flow]) -> bool {
     flows.iter().all(|flow| flow.traffic.is_some())
 }
+
+/// Each flow has its own port, from 1024 on.
+pub(crate) const MAX_FLOWS: u64 = 60_000;
 
 fn one() -> u32 {
     1

@@ -24,7 +24,7 @@ keys! {
         /// acknowledged. When it is full the gateway stops reading, and the sender is stopped by
         /// its window. At least one segment.
         #[serde(default = "default_buffer")]
-        buffer: Size,
+        buffer: Size [range("a buffer in bytes of", 1..=1 << 30)],
         /// The gateway's end of wireless legs: `{ tcp = …, aid = … }`.
         #[schemars(extend("x-default" = "the defaults of both keys"))]
         wireless: GatewayLeg = default,

@@ -1,18 +1,19 @@
 //! The table `[network.link]`: rate, delay, errors and queue of a link.
 
-use std::fmt;
+use std::borrow::Cow;
 
 use driftway_base::{Duration, Rate};
 use driftway_link::{
     BurstConfig, Capacity, DelayProcess, DeliveryOrder, DirectionConfig, Duplex, ErrorModel,
     LinkDirections,
 };
-use serde::de::{MapAccess, Visitor, value::MapAccessDeserializer};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::de::MapAccess;
+use serde::{Deserialize, Serialize};
 
 use crate::file_value::Keyword;
 use crate::keys::keys;
 use crate::trace::{RateTrace, TraceFile};
+use crate::value_or::{self, Forms, Found};
 use crate::{BitRate, Queue, Time};
 
 keys! {
@@ -27,30 +28,30 @@ keys! {
         /// "15 s" }`, one after the other and again from the first.
         delay: Option<LinkDelay> => "required, unless `trace` has the column `delay_s`",
         /// Bit error rate p: an IP packet of *n* bits is lost with the probability 1 − (1 − p)ⁿ.
-        /// Alternative to `network.link.packet_error_rate`. 0 to 1.
-        bit_error_rate: Option<f64> => "no errors",
+        /// Alternative to `network.link.packet_error_rate`.
+        bit_error_rate: Option<f64> [probability()] => "no errors",
         /// Packet error rate: the probability that a packet is lost, regardless of its size.
-        /// Alternative to `network.link.bit_error_rate`. 0 to 1.
-        packet_error_rate: Option<f64> => "no errors",
+        /// Alternative to `network.link.bit_error_rate`.
+        packet_error_rate: Option<f64> [probability()] => "no errors",
         /// Losses in bursts, besides those of the error rates: `{ rate = 0.01, mean_length = 4 }`.
-        burst: Option<BurstLosses> => "none",
+        burst: Option<BurstLosses> [inside()] => "none",
         /// Periodic losses, without chance: `{ every = 100 }` loses each hundredth packet.
         loss: Option<PeriodicLosses> => "none",
         /// Measured rate, delay and errors over time: `{ file = "x.csv", repeat = true }`.
         trace: Option<TraceFile> => "none",
         /// Queue in front of the link, one for each direction.
         #[schemars(extend("x-default" = "the defaults of its keys, a drop-tail queue of 50 packets"))]
-        queue: Queue = default,
+        queue: Queue [inside()] = default,
         /// The other direction, from the higher node, or the second of a wire's `between`, back:
         /// keys that differ in it. Not with `duplex = "shared"`.
-        reverse: Option<Reverse> => "the same as this one",
+        reverse: Option<Reverse> [inside()] => "the same as this one",
         /// Sharing of the rate: `"full"`, `"shared"` or `"per-packet"`.
         duplex: Keyword<Duplex> = default,
         /// Delivery order: `"fifo"` or `"free"`, whereby packets with a shorter delay overtake
         /// others.
         order: Keyword<DeliveryOrder> = default,
-        /// Probability that a congestion mark which the queue would set is not set. 0 to 1.
-        mark_loss: f64 = default,
+        /// Probability that a congestion mark which the queue would set is not set.
+        mark_loss: f64 [probability()] = default,
     }
 }
 
@@ -63,25 +64,25 @@ keys! {
         /// Propagation delay.
         delay: Option<LinkDelay> => "that of `[network.link]`",
         /// Bit error rate. Replaces either error rate of `[network.link]`.
-        bit_error_rate: Option<f64> => "the error rate of `[network.link]`",
+        bit_error_rate: Option<f64> [probability()] => "the error rate of `[network.link]`",
         /// Packet error rate. Replaces either error rate of `[network.link]`.
-        packet_error_rate: Option<f64> => "the error rate of `[network.link]`",
+        packet_error_rate: Option<f64> [probability()] => "the error rate of `[network.link]`",
         /// Losses in bursts.
-        burst: Option<BurstLosses> => "that of `[network.link]`",
+        burst: Option<BurstLosses> [inside()] => "that of `[network.link]`",
         /// Periodic losses; `{ every = 0 }` for none.
         loss: Option<PeriodicLosses> => "that of `[network.link]`",
         /// Measured rate, delay and errors over time.
         trace: Option<TraceFile> => "that of `[network.link]`, without what the keys above replace",
         /// Queue; replaced as a whole.
-        queue: Option<Queue> => "that of `[network.link]`",
+        queue: Option<Queue> [inside()] => "that of `[network.link]`",
         /// The other direction; replaced as a whole.
-        reverse: Option<Reverse> => "that of `[network.link]`",
+        reverse: Option<Reverse> [inside()] => "that of `[network.link]`",
         /// Sharing of the rate: `"full"`, `"shared"` or `"per-packet"`.
         duplex: Option<Keyword<Duplex>> => "that of `[network.link]`",
         /// Delivery order: `"fifo"` or `"free"`.
         order: Option<Keyword<DeliveryOrder>> => "that of `[network.link]`",
-        /// Probability that a congestion mark is not set. 0 to 1.
-        mark_loss: Option<f64> => "that of `[network.link]`",
+        /// Probability that a congestion mark is not set.
+        mark_loss: Option<f64> [probability()] => "that of `[network.link]`",
     }
 }
 
@@ -95,15 +96,15 @@ keys! {
         /// Propagation delay.
         delay: Option<LinkDelay> => "the same in both directions",
         /// Packet error rate. Replaces either error rate.
-        packet_error_rate: Option<f64> => "the same error rate in both directions",
+        packet_error_rate: Option<f64> [probability()] => "the same error rate in both directions",
         /// Bit error rate. Replaces either error rate.
-        bit_error_rate: Option<f64> => "the same error rate in both directions",
+        bit_error_rate: Option<f64> [probability()] => "the same error rate in both directions",
         /// Losses in bursts.
-        burst: Option<BurstLosses> => "the same in both directions",
+        burst: Option<BurstLosses> [inside()] => "the same in both directions",
         /// Periodic losses; `{ every = 0 }` for none.
         loss: Option<PeriodicLosses> => "the same in both directions",
         /// Queue; replaced as a whole.
-        queue: Option<Queue> => "the same in both directions",
+        queue: Option<Queue> [inside()] => "the same in both directions",
         /// Measured rate, delay and errors over time.
         trace: Option<TraceFile> => "the same in both directions, without what the keys above replace",
     }
@@ -117,8 +118,10 @@ keys! {
         /// Share of all packets that are lost in bursts. 0 to below 1, and at most
         /// `mean_length` ÷ (1 + `mean_length`).
         rate: f64,
-        /// Mean number of packets in a burst, at least 1.
-        mean_length: f64,
+        /// Mean number of packets in a burst.
+        mean_length: f64 [real(
+            "a mean length of {} packets", 1.0..f64::INFINITY, "a burst has at least one packet"
+        )],
     }
 }
 
@@ -220,6 +223,23 @@ impl Delay {
         match self.bounds() {
             (low, high) if low == high => driftway_link::Delay::Fixed(low),
             (low, high) => driftway_link::Delay::Uniform { low, high },
+        }
+    }
+}
+
+impl Reverse {
+    /// These keys as changes of a link.
+    pub(crate) fn as_override(&self) -> LinkOverride {
+        LinkOverride {
+            rate: self.rate.clone(),
+            delay: self.delay.clone(),
+            bit_error_rate: self.bit_error_rate,
+            packet_error_rate: self.packet_error_rate,
+            burst: self.burst,
+            loss: self.loss,
+            queue: self.queue.clone(),
+            trace: self.trace.clone(),
+            ..LinkOverride::default()
         }
     }
 }
@@ -335,18 +355,7 @@ impl Link {
     /// The link as it is in the other direction.
     pub fn reversed(&self) -> Self {
         let Some(back) = &self.reverse else { return self.clone() };
-        let change = LinkOverride {
-            rate: back.rate.clone(),
-            delay: back.delay.clone(),
-            bit_error_rate: back.bit_error_rate,
-            packet_error_rate: back.packet_error_rate,
-            burst: back.burst,
-            loss: back.loss,
-            trace: back.trace.clone(),
-            queue: back.queue.clone(),
-            ..LinkOverride::default()
-        };
-        change.apply_to(Self { reverse: None, ..self.clone() })
+        back.as_override().apply_to(Self { reverse: None, ..self.clone() })
     }
 
     /// Fills in the defaults that depend on other keys.
@@ -397,110 +406,92 @@ impl LinkOverride {
     }
 }
 
-impl<'de> Deserialize<'de> for LinkRate {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct RateVisitor;
-        impl<'de> Visitor<'de> for RateVisitor {
-            type Value = LinkRate;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "a bit rate with its unit, such as \"100 kbit/s\", or { trace = \"x.down\" }",
-                )
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<LinkRate, E> {
-                text.parse().map(LinkRate::Fixed).map_err(E::custom)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LinkRate, A::Error> {
-                RateTrace::deserialize(MapAccessDeserializer::new(map)).map(LinkRate::Trace)
-            }
-        }
-        deserializer.deserialize_any(RateVisitor)
+impl Forms for LinkRate {
+    fn expecting() -> Cow<'static, str> {
+        "a bit rate with its unit, such as \"100 kbit/s\", or { trace = \"x.down\" }".into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        value_or::text(found).map(|rate| rate.map(Self::Fixed))
+    }
+    fn read_table<'de, A: MapAccess<'de>>(found: A) -> Option<Result<Self, A::Error>> {
+        Some(value_or::table(found).map(Self::Trace))
     }
 }
 
-impl<'de> Deserialize<'de> for LinkDelay {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Keys {
-            uniform: Option<(Time, Time)>,
-            mean: Option<Time>,
-            spread: Option<f64>,
-            correlation: Option<f64>,
-            steps: Option<Vec<Time>>,
-            every: Option<Time>,
-        }
-        struct DelayVisitor;
-        const FORMS: &str = "a time: \"20 ms\", { uniform = [\"10 ms\", \"30 ms\"] }, \
-                             { mean = \"20 ms\", spread = 0.5 } \
-                             or { steps = [\"20 ms\", \"35 ms\"], every = \"15 s\" }";
-        impl<'de> Visitor<'de> for DelayVisitor {
-            type Value = LinkDelay;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(FORMS)
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<LinkDelay, E> {
-                text.parse().map(LinkDelay::Fixed).map_err(E::custom)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LinkDelay, A::Error> {
-                let Keys { uniform, mean, spread, correlation, steps, every } =
-                    Keys::deserialize(MapAccessDeserializer::new(map))?;
-                let correlated = correlation.unwrap_or(0.0);
-                match (uniform, mean, spread, steps, every) {
-                    (Some(uniform), None, None, None, None) => {
-                        Ok(LinkDelay::Uniform { uniform, correlation: correlated })
-                    }
-                    (None, Some(mean), spread, None, None) => Ok(LinkDelay::MeanSpread {
-                        mean,
-                        spread: spread.unwrap_or(0.0),
-                        correlation: correlated,
-                    }),
-                    (None, None, None, Some(steps), Some(every)) if correlation.is_none() => {
-                        Ok(LinkDelay::Steps { steps, every })
-                    }
-                    _ => Err(serde::de::Error::custom(format_args!("expected {FORMS}"))),
+/// The keys of a delay's table.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LinkDelayKeys {
+    uniform: Option<(Time, Time)>,
+    mean: Option<Time>,
+    spread: Option<f64>,
+    correlation: Option<f64>,
+    steps: Option<Vec<Time>>,
+    every: Option<Time>,
+}
+
+impl Forms for LinkDelay {
+    fn expecting() -> Cow<'static, str> {
+        "a time: \"20 ms\", { uniform = [\"10 ms\", \"30 ms\"] }, { mean = \"20 ms\", spread = 0.5 } \
+         or { steps = [\"20 ms\", \"35 ms\"], every = \"15 s\" }"
+            .into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        value_or::text(found).map(|time| time.map(Self::Fixed))
+    }
+    fn read_table<'de, A: MapAccess<'de>>(found: A) -> Option<Result<Self, A::Error>> {
+        Some(value_or::table(found).and_then(|keys| {
+            let LinkDelayKeys { uniform, mean, spread, correlation, steps, every } = keys;
+            let correlated = correlation.unwrap_or(0.0);
+            match (uniform, mean, spread, steps, every) {
+                (Some(uniform), None, None, None, None) => {
+                    Ok(Self::Uniform { uniform, correlation: correlated })
                 }
+                (None, Some(mean), spread, None, None) => Ok(Self::MeanSpread {
+                    mean,
+                    spread: spread.unwrap_or(0.0),
+                    correlation: correlated,
+                }),
+                (None, None, None, Some(steps), Some(every)) if correlation.is_none() => {
+                    Ok(Self::Steps { steps, every })
+                }
+                _ => Err(value_or::wrong_keys::<Self, _>()),
             }
-        }
-        deserializer.deserialize_any(DelayVisitor)
+        }))
     }
 }
 
-impl<'de> Deserialize<'de> for Delay {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Keys {
-            uniform: Option<(Time, Time)>,
-            mean: Option<Time>,
-            spread: Option<f64>,
-        }
-        struct DelayVisitor;
-        const FORMS: &str = "a time: \"20 ms\", { uniform = [\"10 ms\", \"30 ms\"] } \
-                             or { mean = \"20 ms\", spread = 0.5 }";
-        impl<'de> Visitor<'de> for DelayVisitor {
-            type Value = Delay;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(FORMS)
+/// The keys of the table of a delay that does not change from packet to packet.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DelayKeys {
+    uniform: Option<(Time, Time)>,
+    mean: Option<Time>,
+    spread: Option<f64>,
+}
+
+impl Forms for Delay {
+    fn expecting() -> Cow<'static, str> {
+        "a time: \"20 ms\", { uniform = [\"10 ms\", \"30 ms\"] } or { mean = \"20 ms\", spread = 0.5 }"
+            .into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        value_or::text(found).map(|time| time.map(Self::Fixed))
+    }
+    fn read_table<'de, A: MapAccess<'de>>(found: A) -> Option<Result<Self, A::Error>> {
+        Some(value_or::table(found).and_then(|keys| match keys {
+            DelayKeys { uniform: Some(uniform), mean: None, spread: None } => {
+                Ok(Self::Uniform { uniform })
             }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Delay, E> {
-                text.parse().map(Delay::Fixed).map_err(E::custom)
+            DelayKeys { uniform: None, mean: Some(mean), spread } => {
+                Ok(Self::MeanSpread { mean, spread: spread.unwrap_or(0.0) })
             }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Delay, A::Error> {
-                match Keys::deserialize(MapAccessDeserializer::new(map))? {
-                    Keys { uniform: Some(uniform), mean: None, spread: None } => {
-                        Ok(Delay::Uniform { uniform })
-                    }
-                    Keys { uniform: None, mean: Some(mean), spread } => {
-                        Ok(Delay::MeanSpread { mean, spread: spread.unwrap_or(0.0) })
-                    }
-                    _ => Err(serde::de::Error::custom(format_args!("expected {FORMS}"))),
-                }
-            }
-        }
-        deserializer.deserialize_any(DelayVisitor)
+            _ => Err(value_or::wrong_keys::<Self, _>()),
+        }))
     }
 }
+
+value_or::by_forms!(LinkRate, LinkDelay, Delay);
 
 /// Defines a list of some keys and those of a link.
 macro_rules! keys_of_link {

@@ -1,15 +1,15 @@
 //! The table `[network]` with `kind = "mixed"`: named nodes, wires between them, radios on some.
 
-use std::fmt;
+use std::borrow::Cow;
 
 use driftway_base::RandomStream;
 use schemars::Schema;
-use serde::de::value::SeqAccessDeserializer;
-use serde::de::{Error, SeqAccess, Visitor};
+use serde::de::{Error, SeqAccess};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::keys::keys;
 use crate::link::keys_of_link;
+use crate::value_or::{self, Forms, Found};
 use crate::{Adhoc, BitRate, Fault, Flow, Gateway, Link, OutagePlace, Transport, fault, tagged};
 
 keys! {
@@ -192,14 +192,14 @@ keys_of_link!(WIRE_KEYS: "between");
 
 /// One table, or an array of tables with names.
 mod airs {
-    use std::fmt;
+    use std::borrow::Cow;
 
-    use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-    use serde::de::{Error, MapAccess, SeqAccess, Visitor};
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde::de::{Error, MapAccess, SeqAccess};
+    use serde::{Deserializer, Serialize, Serializer};
 
     use super::Air;
     use crate::node_names::ONLY_AIR;
+    use crate::value_or::{self, Forms, Found};
 
     pub fn serialize<S: Serializer>(airs: &[Air], serializer: S) -> Result<S::Ok, S::Error> {
         match airs {
@@ -209,34 +209,38 @@ mod airs {
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Air>, D::Error> {
-        deserializer.deserialize_any(OneOrSeveral)
+        value_or::deserialize(deserializer).map(|OneOrSeveral(airs)| airs)
     }
 
     pub fn is_only(name: &str) -> bool {
         name == ONLY_AIR
     }
 
-    struct OneOrSeveral;
+    struct OneOrSeveral(Vec<Air>);
 
-    impl<'de> Visitor<'de> for OneOrSeveral {
-        type Value = Vec<Air>;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a table, or an array of tables")
+    impl Forms for OneOrSeveral {
+        fn expecting() -> Cow<'static, str> {
+            "a table, or an array of tables".into()
         }
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Air>, A::Error> {
-            let mut air = Air::deserialize(MapAccessDeserializer::new(map))?;
-            // Results have the scenario as it is written, without this name.
-            if air.name.is_empty() {
-                ONLY_AIR.clone_into(&mut air.name);
-            }
-            Ok(vec![air])
+        fn read(_: Found<'_>) -> Option<Result<Self, String>> {
+            None
         }
-        fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Vec<Air>, A::Error> {
-            let airs = Vec::<Air>::deserialize(SeqAccessDeserializer::new(seq))?;
-            match airs.iter().find(|air| air.name.is_empty()) {
-                Some(_) => Err(A::Error::missing_field("name")),
-                None => Ok(airs),
-            }
+        fn read_table<'de, A: MapAccess<'de>>(found: A) -> Option<Result<Self, A::Error>> {
+            Some(value_or::table(found).map(|mut air: Air| {
+                // Results have the scenario as it is written, without this name.
+                if air.name.is_empty() {
+                    ONLY_AIR.clone_into(&mut air.name);
+                }
+                Self(vec![air])
+            }))
+        }
+        fn read_array<'de, A: SeqAccess<'de>>(found: A) -> Option<Result<Self, A::Error>> {
+            Some(value_or::array(found).and_then(|airs: Vec<Air>| {
+                match airs.iter().find(|air| air.name.is_empty()) {
+                    Some(_) => Err(A::Error::missing_field("name")),
+                    None => Ok(Self(airs)),
+                }
+            }))
         }
     }
 }
@@ -260,24 +264,20 @@ impl tagged::OwnKeyValue for AirValue {
     }
 }
 
-impl<'de> Deserialize<'de> for AirValue {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ValueVisitor;
-        impl<'de> Visitor<'de> for ValueVisitor {
-            type Value = AirValue;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a name, or a list of nodes")
-            }
-            fn visit_str<E: Error>(self, name: &str) -> Result<AirValue, E> {
-                Ok(AirValue::Name(name.to_owned()))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<AirValue, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(seq)).map(AirValue::Nodes)
-            }
-        }
-        deserializer.deserialize_any(ValueVisitor)
+impl Forms for AirValue {
+    fn expecting() -> Cow<'static, str> {
+        "a name, or a list of nodes".into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        let Found::Text(name) = found else { return None };
+        Some(Ok(Self::Name(name.to_owned())))
+    }
+    fn read_array<'de, A: SeqAccess<'de>>(nodes: A) -> Option<Result<Self, A::Error>> {
+        Some(value_or::array(nodes).map(Self::Nodes))
     }
 }
+
+value_or::by_forms!(AirValue);
 
 const AIR_KEYS: &[&str] = &[
     "name",

@@ -12,15 +12,15 @@ keys! {
     /// A path, `[network]` with `kind = "path"`: nodes 0 … `hops` in a chain, where hop *k* connects
     /// node *k* − 1 and node *k*.
     pub struct Path expecting "a table with the keys of a network" {
-        /// Number of hops, 1 to 64.
-        hops: u32,
+        /// Number of hops.
+        hops: u32 [range("the number of hops", 1..=64)],
         /// Distribution of packets over several routes to the same destination: `"round-robin"` or
         /// `"random"`.
         multipath: MultipathPolicy = default,
         /// Link of every hop.
-        link: Link,
+        link: Link [inside()],
         /// Route failure handling of the routers: `[network.routers]`.
-        routers: Option<Routers> =>
+        routers: Option<Routers> [inside()] =>
             "none; with a partition that has `signal = \"rfn\"`, the defaults of all its keys",
         /// Deviations of single hops from `network.link`: `[[network.override]]`.
         #[serde(rename = "override")]
@@ -114,10 +114,10 @@ keys! {
     pub struct Routers with defaults expecting "a table with the keys of routers" {
         /// Time for which a router considers a route failed after an RFN of another router, because
         /// an RRN may be lost; the default is TCP-F's route failure timeout.
-        rfn_lifetime: Time = Time::from_millis(20_000),
+        rfn_lifetime: Time [positive()] = Time::from_millis(20_000),
         /// Buffer for packets that have no route, such as `{ packets = 20, flush = "route" }`
         /// (chandran-1998 §6.1).
-        buffer: Option<RouterBuffer> => "none, they are dropped",
+        buffer: Option<RouterBuffer> [inside()] => "none, they are dropped",
     }
 }
 
@@ -126,8 +126,8 @@ keys! {
     /// (chandran-1998 §6.1).
     #[derive(Copy, Eq)]
     pub struct RouterBuffer expecting "a table with the keys `packets` and `flush`" {
-        /// Maximum number of buffered packets per destination. 1 to 1000000.
-        packets: u32,
+        /// Maximum number of buffered packets per destination.
+        packets: u32 [range("the number of packets", 1..=1_000_000)],
         /// Trigger that releases the buffered packets: `"route"` or `"rrn"`.
         flush: BufferFlush = default,
     }

@@ -42,12 +42,6 @@ pub(crate) fn require_range(
     })
 }
 
-pub(crate) fn require_probability(key: String, found: f64) -> CheckResult {
-    require((0.0..=1.0).contains(&found), key, || {
-        format!("{found} is not a probability\nprobabilities are from 0 to 1")
-    })
-}
-
 pub(crate) fn require_positive(key: String, Time(found): Time) -> CheckResult {
     require(!found.is_zero(), key, || "this must be longer than 0 s".into())
 }

@@ -1,6 +1,7 @@
 //! The table `queue`: queue discipline, dropping and marking.
 
 use std::borrow::Cow;
+use std::ops::Bound;
 
 use driftway_base::{Duration, Rate};
 use driftway_link::{CodelConfig, FqCodelConfig, PieConfig, Priority, QueueConfig, RedConfig};
@@ -15,15 +16,15 @@ keys! {
     /// Queue of a link or interface, `queue = { packets = 50, … }`. Limits count waiting packets, not
     /// the one being transmitted.
     pub struct Queue with defaults expecting "a table with the keys of a queue" {
-        /// Maximum number of waiting packets. 1 to 1000000.
-        packets: u32 = 50,
+        /// Maximum number of waiting packets.
+        packets: u32 [range("the limit of packets", 1..=1_000_000)] = 50,
         /// Maximum size of all waiting packets together, such as `"64 kB"`; the limit `packets`
         /// applies as well. At least 1500 B. Of links only.
         bytes: Option<Size> => "unlimited",
         /// Maximum size of all waiting packets together, as the time that it takes to send them at
         /// the rate of the link, of a trace in the mean; at least 1500 B. The limits `packets` and
         /// `bytes` apply as well. Of links only.
-        time: Option<Time> => "unlimited",
+        time: Option<Time> [positive()] => "unlimited",
         /// Queue discipline: `"drop-tail"`, `"red"`, `"codel"`, `"fq-codel"` or `"pie"`.
         discipline: Discipline = Discipline::DropTail,
         /// Priority of packets: `"none"`, `"routing-first"` or `"classes"`. Ad hoc networks only.
@@ -47,18 +48,20 @@ keys! {
         source_quench: bool => "`false`",
         /// Minimum threshold of RED in packets: no packet is dropped while the average queue length
         /// is below it (Floyd & Jacobson 1993). RED only.
-        min_threshold: Option<f64> => "`5`",
+        min_threshold: Option<f64> [real(
+            "a threshold of {} packets", (Bound::Excluded(0.0), Bound::Unbounded), "thresholds are above 0"
+        )] => "`5`",
         /// Maximum threshold of RED in packets: every packet is dropped while the average queue
         /// length is at or above it. RED only.
         max_threshold: Option<f64> => "three times `min_threshold`",
         /// Drop probability of RED as the average queue length approaches the maximum threshold.
-        /// Above 0, at most 1. RED only.
-        max_probability: Option<f64> => "`0.1`",
+        /// RED only.
+        max_probability: Option<f64> [share("`max_probability` of {}")] => "`0.1`",
         /// Weight of the newest sample in RED's average queue length. While the queue is empty, the
         /// average decays by one sample for each 500-byte packet that could have been sent: at the
         /// link's rate, or in an ad hoc network by this node alone (an 802.11 exchange with half
-        /// the minimum contention window, or a TDMA round). Above 0, at most 1. RED only.
-        weight: Option<f64> => "`0.002`",
+        /// the minimum contention window, or a TDMA round). RED only.
+        weight: Option<f64> [share("`weight` of {}")] => "`0.002`",
         /// Waiting time that CoDel accepts of a standing queue, or that PIE aims at. Above 0. CoDel,
         /// FQ-CoDel and PIE only.
         target: Option<Time> => "`\"5 ms\"` of CoDel, `\"15 ms\"` of PIE",

@@ -64,6 +64,15 @@ macro_rules! tagged {
             }
         }
 
+        impl $crate::rules::RuledValue for $name {
+            fn check_inside(&self, key: &str) -> $crate::problem::CheckResult {
+                match self {
+                    $(Self::$variant(table) => $crate::rules::Table::check_ranges(table, key),)+
+                    $(Self::$other(_) => Ok(()),)?
+                }
+            }
+        }
+
         $crate::tagged::tagged!(@kind $name $kind [$kind_visibility] [$($variant)+] $($other)?);
 
         impl<'de> $crate::tagged::Tagged<'de> for $name {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::file_value::{FileValue, Keyword, Keywords};
 use crate::growth::Growth;
 use crate::keys::keys;
+use crate::rules;
 use crate::value_or::{self, TextOrTable, value_or};
 use crate::{Size, Time};
 
@@ -92,6 +93,7 @@ macro_rules! tcp {
         /// configuration of the file.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields, default, expecting = "a table with the keys of a TCP")]
+        #[schemars(transform = rules::describe::<Tcp>)]
         pub struct Tcp {
             /// A named TCP configuration: `"tahoe-1988"` and `"reno-bsd"` (4.4BSD with its coarse
             /// clock: 500 ms ticks, an initial timeout of 6 s, delayed acknowledgments on 200 ms
@@ -113,7 +115,7 @@ macro_rules! tcp {
             /// and by delay) or `"rfc9406"` (HyStart++).
             pub hystart: Hystart,
             /// Maximum segment size: the largest payload of a segment, before TCP options are
-            /// subtracted (RFC 6691). 48 B to 65495 B.
+            /// subtracted (RFC 6691).
             pub mss: Size,
             /// Receive buffer, which is the largest window that the receiver advertises: a size, or
             /// a bare number of segments.
@@ -164,6 +166,21 @@ macro_rules! tcp {
     };
 }
 options!(tcp);
+
+rules::ruled! {
+    Tcp {
+        // From TCP_MIN_SND_MSS of Linux, 40 bytes of options and 8 of payload, to the largest IP datagram
+        // without its headers.
+        mss [range("an mss of", 48..=65_495)],
+        tick [inside()],
+        delayed_ack_timeout [positive()],
+        initial_window [range("an initial window of", 1..=1000)],
+        initial_rto [positive()],
+        min_rto [positive()],
+        persist_min [positive()],
+        keep_alive [positive()],
+    }
+}
 
 impl Tcp {
     /// Configuration of a connection at a host with this clock.
@@ -229,11 +246,6 @@ impl Keywords for RecoveryKind {
 /// The end of slow start, by its name.
 pub type Hystart = Keyword<HystartKind>;
 
-impl Keywords for HystartKind {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("none", Self::None), ("linux", Self::Linux), ("rfc9406", Self::Rfc9406)];
-}
-
 value_or! {
     /// A window: `"16 kB"`, or a bare number of segments.
     #[derive(Eq)]
@@ -252,9 +264,9 @@ keys! {
     #[derive(Copy, Eq)]
     pub struct Tick with defaults expecting "a table with the keys `rtt`, `timer`, `wheel`, `phase`" {
         /// Granularity of round-trip time measurements.
-        rtt: Time = Time::from_millis(1),
+        rtt: Time [positive()] = Time::from_millis(1),
         /// Timers expire at multiples of this.
-        timer: Time = Time::from_millis(1),
+        timer: Time [positive()] = Time::from_millis(1),
         /// Timers expire as in the timer wheel of Linux, later than they are due: up to a tick for a timer of less
         /// than 63 ticks, up to 8 ticks for one of less than 504, up to 64 for one of less than 4032, and so on. A tick is
         /// `flow.tcp.tick.timer`: `"4 ms"` for a kernel with 250 ticks a second (`CONFIG_HZ`), `"1 ms"` for one with

@@ -1,16 +1,17 @@
 //! The tables `[[traffic]]`: flows between pairs of nodes that the seed draws.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt;
 
 use driftway_base::RandomStream;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{MapAccess, SeqAccess, Unexpected, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::de::{MapAccess, SeqAccess};
+use serde::{Deserialize, Serialize, Serializer};
 
+use crate::flow::MAX_FLOWS;
 use crate::keys::keys;
 use crate::schema::NodeReference;
+use crate::value_or::{self, Forms, Found};
 use crate::{Aid, Application, Flow, Tcp, Time, Transport};
 
 keys! {
@@ -20,9 +21,9 @@ keys! {
     pub struct Traffic expecting "a table with the keys of traffic" {
         /// Name of each of the flows, in results and for a study's measures.
         name: Option<String> => "none",
-        /// Number of pairs, and of flows, 1 to 60000: different pairs of a sender and another node,
+        /// Number of pairs, and of flows: different pairs of a sender and another node,
         /// each equally likely. A node may be in several pairs.
-        pairs: u32,
+        pairs: u32 [range("the number of pairs", 1..=MAX_FLOWS)],
         /// Senders: `"any"` node, or a list such as `[0, 1, 2]`, also of names in a movement file.
         from: TrafficNodes = default,
         /// Receivers: `"any"` node, or a list such as `[0, 1, 2]`, also of names in a movement file.
@@ -70,9 +71,6 @@ impl Default for TrafficStart {
     }
 }
 
-/// The maximum number of pairs.
-pub(crate) const MAX_PAIRS: u32 = 60_000;
-
 /// The seed whose pairs a scenario has when it is loaded.
 pub(crate) const FIRST_SEED: u64 = 1;
 
@@ -103,7 +101,7 @@ impl Traffic {
             unreachable_until: None,
             traffic: Some(number),
         };
-        std::iter::repeat_n(flow, self.pairs.min(MAX_PAIRS) as usize)
+        std::iter::repeat_n(flow, u64::from(self.pairs).min(MAX_FLOWS) as usize)
     }
 
     /// The flows that a seed draws in a network with this number of nodes; `number` is the index of the
@@ -171,27 +169,15 @@ fn draw_pairs(
     Some((0..pairs).map(|_| draw()).collect())
 }
 
-const NODES: &str = "\"any\", or an array of nodes such as [0, 1, 2]";
-
-impl<'de> Deserialize<'de> for TrafficNodes {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct NodesVisitor;
-        impl<'de> Visitor<'de> for NodesVisitor {
-            type Value = TrafficNodes;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(NODES)
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<TrafficNodes, E> {
-                match text {
-                    "any" => Ok(TrafficNodes::Any),
-                    _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
-                }
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, nodes: A) -> Result<TrafficNodes, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(nodes)).map(TrafficNodes::Listed)
-            }
-        }
-        from.deserialize_any(NodesVisitor)
+impl Forms for TrafficNodes {
+    fn expecting() -> Cow<'static, str> {
+        "\"any\", or an array of nodes such as [0, 1, 2]".into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        (found == Found::Text("any")).then_some(Ok(Self::Any))
+    }
+    fn read_array<'de, A: SeqAccess<'de>>(nodes: A) -> Option<Result<Self, A::Error>> {
+        Some(value_or::array(nodes).map(Self::Listed))
     }
 }
 
@@ -205,7 +191,7 @@ impl Serialize for TrafficNodes {
 }
 
 impl JsonSchema for TrafficNodes {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
+    fn schema_name() -> Cow<'static, str> {
         "TrafficNodes".into()
     }
     fn inline_schema() -> bool {
@@ -218,32 +204,27 @@ impl JsonSchema for TrafficNodes {
     }
 }
 
-impl<'de> Deserialize<'de> for TrafficStart {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields, expecting = "a table with the key `uniform`")]
-        struct Keys {
-            uniform: (Time, Time),
-        }
-        struct StartVisitor;
-        impl<'de> Visitor<'de> for StartVisitor {
-            type Value = TrafficStart;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "a time with its unit, such as \"10 s\", or { uniform = [\"0 s\", \"10 s\"] }",
-                )
-            }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<TrafficStart, E> {
-                text.parse().map(TrafficStart::Fixed).map_err(E::custom)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TrafficStart, A::Error> {
-                let Keys { uniform } = Keys::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(TrafficStart::Uniform { uniform })
-            }
-        }
-        from.deserialize_any(StartVisitor)
+/// The table of a start that is drawn.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the key `uniform`")]
+struct StartKeys {
+    uniform: (Time, Time),
+}
+
+impl Forms for TrafficStart {
+    fn expecting() -> Cow<'static, str> {
+        "a time with its unit, such as \"10 s\", or { uniform = [\"0 s\", \"10 s\"] }".into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        value_or::text(found).map(|time| time.map(Self::Fixed))
+    }
+    fn read_table<'de, A: MapAccess<'de>>(found: A) -> Option<Result<Self, A::Error>> {
+        let start = |StartKeys { uniform }| Self::Uniform { uniform };
+        Some(value_or::table(found).map(start))
     }
 }
+
+value_or::by_forms!(TrafficNodes, TrafficStart);
 
 #[cfg(test)]
 mod test {

@@ -1,12 +1,13 @@
-//! Keys with several forms of values: a quantity, a bare number, a word, or a range.
+//! Keys with several forms of values: a quantity, a bare number, a word, a table, or a range.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{DeserializeOwned, Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 
@@ -32,7 +33,9 @@ macro_rules! value_or {
         }
 
         impl $crate::value_or::Forms for $name {
-            const EXPECTING: &'static str = $expecting;
+            fn expecting() -> std::borrow::Cow<'static, str> {
+                $expecting.into()
+            }
             fn read(found: $crate::value_or::Found<'_>) -> Option<Result<Self, String>> {
                 $($(
                     if found == $crate::value_or::Found::Text($word) {
@@ -55,11 +58,7 @@ macro_rules! value_or {
             }
         }
 
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                $crate::value_or::deserialize(from)
-            }
-        }
+        $crate::value_or::by_forms!($name);
 
         impl schemars::JsonSchema for $name {
             fn schema_name() -> std::borrow::Cow<'static, str> {
@@ -90,15 +89,12 @@ macro_rules! written {
             }
         }
 
-        impl<'de> serde::Deserialize<'de> for $type {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $crate::value_or::deserialize(deserializer)
-            }
-        }
+        $crate::value_or::by_forms!($type);
 
         impl $crate::value_or::Forms for $type {
-            const EXPECTING: &'static str =
-                concat!($what, " with its unit, such as \"", $example, "\"");
+            fn expecting() -> std::borrow::Cow<'static, str> {
+                concat!($what, " with its unit, such as \"", $example, "\"").into()
+            }
             fn read(found: $crate::value_or::Found<'_>) -> Option<Result<Self, String>> {
                 $crate::value_or::text(found)
             }
@@ -134,30 +130,68 @@ pub(crate) enum Found<'a> {
     Text(&'a str),
     /// A bare number.
     Number(u64),
+    /// A bare number below 0.
+    Negative(i64),
+    /// `true` or `false`.
+    Flag(bool),
 }
 
-/// The forms of a key's value; see [`value_or!`].
+impl Found<'_> {
+    fn unexpected(&self) -> Unexpected<'_> {
+        match *self {
+            Self::Text(text) => Unexpected::Str(text),
+            Self::Number(number) => Unexpected::Unsigned(number),
+            Self::Negative(number) => Unexpected::Signed(number),
+            Self::Flag(yes) => Unexpected::Bool(yes),
+        }
+    }
+}
+
+/// The forms of a key's value, of which [`value_or!`] declares the usual ones.
 pub(crate) trait Forms: Sized {
     /// Description of a valid value.
-    const EXPECTING: &'static str;
+    fn expecting() -> Cow<'static, str>;
     /// The value in the form that was found; `None` if it has no such form.
     fn read(found: Found<'_>) -> Option<Result<Self, String>>;
+    /// The value of a table; `None` if it has no such form.
+    fn read_table<'de, A: MapAccess<'de>>(_table: A) -> Option<Result<Self, A::Error>> {
+        None
+    }
+    /// The value of an array; `None` if it has no such form.
+    fn read_array<'de, A: SeqAccess<'de>>(_array: A) -> Option<Result<Self, A::Error>> {
+        None
+    }
 }
 
 /// Reads a quantity.
 pub(crate) fn text<T: FromStr<Err = String>>(found: Found<'_>) -> Option<Result<T, String>> {
     match found {
         Found::Text(text) => Some(text.parse()),
-        Found::Number(_) => None,
+        _ => None,
     }
 }
 
 /// Reads a bare number.
 pub(crate) fn number<T: TryFrom<u64>>(found: Found<'_>) -> Option<Result<T, String>> {
     match found {
-        Found::Text(_) => None,
         Found::Number(number) => T::try_from(number).ok().map(Ok),
+        _ => None,
     }
+}
+
+/// Reads a table.
+pub(crate) fn table<'de, T: Deserialize<'de>, A: MapAccess<'de>>(table: A) -> Result<T, A::Error> {
+    T::deserialize(MapAccessDeserializer::new(table))
+}
+
+/// Reads an array.
+pub(crate) fn array<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(array: A) -> Result<T, A::Error> {
+    T::deserialize(SeqAccessDeserializer::new(array))
+}
+
+/// The error about a table whose keys do not belong together.
+pub(crate) fn wrong_keys<T: Forms, E: Error>() -> E {
+    E::custom(format_args!("expected {}", T::expecting()))
 }
 
 /// Deserializes a value in one of its forms.
@@ -165,27 +199,53 @@ pub(crate) fn deserialize<'de, T: Forms, D: Deserializer<'de>>(from: D) -> Resul
     from.deserialize_any(FormsVisitor(PhantomData))
 }
 
+/// Implements `Deserialize` by the forms of types.
+macro_rules! by_forms {
+    ($($type:ty),+) => {$(
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                $crate::value_or::deserialize(from)
+            }
+        }
+    )+};
+}
+pub(crate) use by_forms;
+
 struct FormsVisitor<T>(PhantomData<T>);
 
 impl<T: Forms> FormsVisitor<T> {
-    fn read<E: Error>(&self, found: Found<'_>, unexpected: Unexpected<'_>) -> Result<T, E> {
+    fn read<E: Error>(&self, found: Found<'_>) -> Result<T, E> {
         match T::read(found) {
             Some(read) => read.map_err(E::custom),
-            None => Err(E::invalid_value(unexpected, self)),
+            None => Err(E::invalid_type(found.unexpected(), self)),
         }
     }
 }
 
-impl<T: Forms> Visitor<'_> for FormsVisitor<T> {
+impl<'de, T: Forms> Visitor<'de> for FormsVisitor<T> {
     type Value = T;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(T::EXPECTING)
+        f.write_str(&T::expecting())
     }
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-        self.read(Found::Text(text), Unexpected::Str(text))
+        self.read(Found::Text(text))
     }
     fn visit_u64<E: Error>(self, number: u64) -> Result<T, E> {
-        self.read(Found::Number(number), Unexpected::Unsigned(number))
+        self.read(Found::Number(number))
+    }
+    fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
+        self.read(u64::try_from(number).map_or(Found::Negative(number), Found::Number))
+    }
+    fn visit_bool<E: Error>(self, yes: bool) -> Result<T, E> {
+        self.read(Found::Flag(yes))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<T, A::Error> {
+        let wrong = || Err(A::Error::invalid_type(Unexpected::Map, &self));
+        T::read_table(table).unwrap_or_else(wrong)
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, array: A) -> Result<T, A::Error> {
+        let wrong = || Err(A::Error::invalid_type(Unexpected::Seq, &self));
+        T::read_array(array).unwrap_or_else(wrong)
     }
 }
 
@@ -212,24 +272,24 @@ pub(crate) trait TextOrTable: FromStr<Err = String> {
 /// Deserializes a table, or a text that stands for it.
 pub(crate) fn text_or_table<'de, T, D>(from: D) -> Result<T, D::Error>
 where
-    T: TextOrTable + Deserialize<'de>,
+    T: TextOrTable + DeserializeOwned,
     D: Deserializer<'de>,
 {
-    from.deserialize_any(TextOrTableVisitor(PhantomData))
+    deserialize(from).map(|Short(table)| table)
 }
 
-struct TextOrTableVisitor<T>(PhantomData<T>);
+/// A table that was read from a text or a table.
+struct Short<T>(T);
 
-impl<'de, T: TextOrTable + Deserialize<'de>> Visitor<'de> for TextOrTableVisitor<T> {
-    type Value = T;
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(T::EXPECTING)
+impl<T: TextOrTable + DeserializeOwned> Forms for Short<T> {
+    fn expecting() -> Cow<'static, str> {
+        T::EXPECTING.into()
     }
-    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-        text.parse().map_err(E::custom)
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        text(found).map(|read| read.map(Self))
     }
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map))
+    fn read_table<'de, A: MapAccess<'de>>(found: A) -> Option<Result<Self, A::Error>> {
+        Some(table(found).map(Self))
     }
 }
 
@@ -237,7 +297,7 @@ impl<'de, T: TextOrTable + Deserialize<'de>> Visitor<'de> for TextOrTableVisitor
 pub(crate) struct OrTable<T, U>(PhantomData<(T, U)>);
 
 impl<T: JsonSchema, U: JsonSchema> JsonSchema for OrTable<T, U> {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
+    fn schema_name() -> Cow<'static, str> {
         format!("{} or {}", T::schema_name(), U::schema_name()).into()
     }
     fn inline_schema() -> bool {
@@ -252,36 +312,31 @@ impl<T: JsonSchema, U: JsonSchema> JsonSchema for OrTable<T, U> {
 /// One value or a range: `"10 m/s"` or `["9 m/s", "11 m/s"]`.
 pub(crate) struct OneOrRange<T>(pub (T, T));
 
+impl<T: DeserializeOwned + FromStr<Err = String> + Copy> Forms for OneOrRange<T> {
+    fn expecting() -> Cow<'static, str> {
+        "a value with its unit, or an array of two, minimum and maximum".into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        text(found).map(|read| read.map(|value| Self((value, value))))
+    }
+    fn read_array<'de, A: SeqAccess<'de>>(mut values: A) -> Option<Result<Self, A::Error>> {
+        let wrong = |found| A::Error::invalid_length(found, &&*Self::expecting());
+        let mut next = |found| values.next_element()?.ok_or_else(|| wrong(found));
+        Some(next(0).and_then(|low| Ok(Self((low, next(1)?)))))
+    }
+}
+
 impl<'de, T> Deserialize<'de> for OneOrRange<T>
 where
-    T: Deserialize<'de> + FromStr<Err = String> + Copy,
+    T: DeserializeOwned + FromStr<Err = String> + Copy,
 {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct RangeVisitor<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de> + FromStr<Err = String> + Copy> Visitor<'de> for RangeVisitor<T> {
-            type Value = OneOrRange<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a value with its unit, or an array of two, minimum and maximum")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<OneOrRange<T>, E> {
-                let value = text.parse().map_err(E::custom)?;
-                Ok(OneOrRange((value, value)))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(
-                self,
-                mut values: A,
-            ) -> Result<OneOrRange<T>, A::Error> {
-                let mut next =
-                    |n| values.next_element()?.ok_or_else(|| Error::invalid_length(n, &self));
-                Ok(OneOrRange((next(0)?, next(1)?)))
-            }
-        }
-        deserializer.deserialize_any(RangeVisitor(PhantomData))
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        deserialize(from)
     }
 }
 
 impl<T: JsonSchema> JsonSchema for OneOrRange<T> {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
+    fn schema_name() -> Cow<'static, str> {
         format!("{} or range", T::schema_name()).into()
     }
     fn inline_schema() -> bool {

@@ -2,7 +2,7 @@
 
 use driftway_base::named;
 
-use crate::kit::{Connectivity, States};
+use crate::kit::States;
 
 named! {
     /// States of carry.
@@ -39,16 +39,11 @@ named! {
     }
 }
 
-impl Connectivity for State {
-    fn is_disconnected(self) -> bool {
-        self == Self::Disconnected
-    }
-}
-
 impl States for State {
     type Transition = Transition;
     const INITIAL: Self = Self::Open;
     const CLOSED: Transition = Transition::Closed;
+    const DISCONNECTED: &'static [Self] = &[Self::Disconnected];
 
     fn next(self, transition: Transition) -> Self {
         match (self, transition) {

@@ -3,7 +3,7 @@
 use driftway_base::{Act, ActResult, Instant, Named, Signal, TcpView};
 use driftway_wire::TcpSegment;
 
-use super::{Connectivity, Context, PendingActs, States};
+use super::{Context, PendingActs, States};
 use crate::{Aid, LossDecisions, SegmentVerdict};
 
 /// The rules of an aid: its actions for events and transitions. The events are those of [`Aid`], limited to a
@@ -129,7 +129,7 @@ impl<P: Protocol> Aid for Machine<P> {
     }
 
     fn is_disconnected(&self) -> bool {
-        self.state.is_disconnected()
+        P::State::DISCONNECTED.contains(&self.state)
     }
 
     fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> SegmentVerdict {
@@ -217,16 +217,11 @@ mod test {
         }
     }
 
-    impl Connectivity for State {
-        fn is_disconnected(self) -> bool {
-            self == Self::Busy
-        }
-    }
-
     impl States for State {
         type Transition = Transition;
         const INITIAL: Self = Self::Idle;
         const CLOSED: Transition = Transition::Closed;
+        const DISCONNECTED: &'static [Self] = &[Self::Busy];
 
         fn next(self, transition: Transition) -> Self {
             match transition {

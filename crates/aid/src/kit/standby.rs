@@ -5,7 +5,7 @@ use driftway_base::{
     options,
 };
 
-use super::{Connectivity, Context, DEFAULT_MSS, States};
+use super::{Context, DEFAULT_MSS, States};
 
 options! {
     /// Standby parameters (yu-2004 §3.1, after Holland & Vaidya 1999).
@@ -67,16 +67,11 @@ named! {
     }
 }
 
-impl Connectivity for State {
-    fn is_disconnected(self) -> bool {
-        self == Self::Standby
-    }
-}
-
 impl States for State {
     type Transition = Transition;
     const INITIAL: Self = Self::Active;
     const CLOSED: Transition = Transition::Closed;
+    const DISCONNECTED: &'static [Self] = &[Self::Standby];
 
     fn next(self, transition: Transition) -> Self {
         match (self, transition) {

@@ -2,21 +2,17 @@
 
 use driftway_base::Named;
 
-/// States of an aid, some of which mean that its connection is disconnected.
-pub trait Connectivity: Named {
-    /// Returns true if the aid considers the connection disconnected in this state: there is no route, or the
-    /// host has no link.
-    fn is_disconnected(self) -> bool;
-}
-
 /// The states of an aid and the transitions between them.
-pub trait States: Connectivity {
+pub trait States: Named {
     /// Transitions; their names are the labels of the diagram.
     type Transition: Named;
     /// Initial state.
     const INITIAL: Self;
     /// Transition for a closed connection.
     const CLOSED: Self::Transition;
+    /// States in which the aid considers the connection disconnected: there is no route, or the host has no
+    /// link.
+    const DISCONNECTED: &'static [Self];
     /// The state after `transition`. Unlisted combinations do not change the state.
     #[must_use]
     fn next(self, transition: Self::Transition) -> Self;

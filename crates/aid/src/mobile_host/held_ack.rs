@@ -47,11 +47,6 @@ impl HeldAck {
         }
     }
 
-    /// Returns true unless the host is disconnected.
-    pub fn is_connected(&self) -> bool {
-        self.connected
-    }
-
     /// Time at which the pending acknowledgment is sent.
     pub fn next_timeout(&self) -> Option<Instant> {
         self.timer

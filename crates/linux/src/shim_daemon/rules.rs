@@ -447,30 +447,27 @@ impl Batch {
 
     /// Adds the set used by [`Rule::queue_if_alive`].
     fn add_liveness_set(&mut self) {
-        self.add(NEW_SET, CREATE | EXCLUSIVE, |says| {
-            says.text(1, TABLE);
-            says.text(2, LIVENESS_SET);
-            says.number(3, EXPIRING);
-            says.number(4, KEY_TYPE);
-            says.number(5, KEY_LEN);
-            says.nested(9, |wanted| wanted.number(1, ELEMENTS));
-            // ID of the set within this batch, which is mandatory.
-            says.number(10, 1);
-            says.bytes(11, &expiry_ms());
-        });
+        self.add_set(LIVENESS_SET, 1, [KEY_TYPE, KEY_LEN, ELEMENTS], expiry_ms());
     }
 
     /// Adds a set of connections, with an ID within this batch and the lifetime of elements.
     fn add_connection_set(&mut self, name: &str, id: u32, lifetime_ms: u64) {
+        let key = [CONNECTION_TYPE, CONNECTION_LEN, CONNECTIONS_MAX];
+        self.add_set(name, id, key, lifetime_ms.to_be_bytes());
+    }
+
+    /// Adds a set with the type and length of its key and the largest number of elements, an ID within this batch,
+    /// which is mandatory, and the lifetime of elements (ms).
+    fn add_set(&mut self, name: &str, id: u32, [key, len, most]: [u32; 3], lifetime: [u8; 8]) {
         self.add(NEW_SET, CREATE | EXCLUSIVE, |says| {
             says.text(1, TABLE);
             says.text(2, name);
             says.number(3, EXPIRING);
-            says.number(4, CONNECTION_TYPE);
-            says.number(5, CONNECTION_LEN);
-            says.nested(9, |wanted| wanted.number(1, CONNECTIONS_MAX));
+            says.number(4, key);
+            says.number(5, len);
+            says.nested(9, |wanted| wanted.number(1, most));
             says.number(10, id);
-            says.bytes(11, &lifetime_ms.to_be_bytes());
+            says.bytes(11, &lifetime);
         });
     }
 

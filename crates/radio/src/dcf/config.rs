@@ -1,6 +1,6 @@
 //! DCF configuration, including the differences between the standard and ns-2.35.
 
-use driftway_base::{Duration, Probability, Rate};
+use driftway_base::{Duration, Probability, Rate, named};
 
 use super::phy::Phy;
 use crate::FailReason;
@@ -104,23 +104,24 @@ pub struct DcfConfig {
     pub delay_up: Duration,
 }
 
-/// Capture models: which of the frames that overlap at a receiver is received. Except with `Sinr`,
-/// frames are compared in pairs, and interference power is not summed. The ratio is the radio's
-/// ([`crate::RadioConfig::capture_ratio`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CaptureModel {
-    /// The stronger frame, if the ratio suffices and the receiver can still lock on to it: it
-    /// arrived first, or within the preamble of the earlier one, or the earlier one could not be
-    /// decoded anyway. (The standard leaves this open.)
-    Stronger,
-    /// The rule of `Stronger`, but by the ratio to the sum of all other frames at the receiver
-    /// (SINR). Noise is accounted for in the receive threshold; signals too weak to be sensed are
-    /// not counted.
-    Sinr,
-    /// The rule of ns-2.35: only the frame that arrived first, whether or not it can be decoded. A
-    /// weaker frame that it captures over sets the NAV for its airtime and an EIFS. A later frame
-    /// is lost whatever its power, and of the two the one that ends last occupies the receiver.
-    First,
+named! {
+    /// Capture models: which of the frames that overlap at a receiver is received. Except with `Sinr`,
+    /// frames are compared in pairs, and interference power is not summed. The ratio is the radio's
+    /// ([`crate::RadioConfig::capture_ratio`]).
+    pub enum CaptureModel {
+        /// The stronger frame, if the ratio suffices and the receiver can still lock on to it: it
+        /// arrived first, or within the preamble of the earlier one, or the earlier one could not be
+        /// decoded anyway. (The standard leaves this open.)
+        Stronger = "stronger",
+        /// The rule of `Stronger`, but by the ratio to the sum of all other frames at the receiver
+        /// (SINR). Noise is accounted for in the receive threshold; signals too weak to be sensed are
+        /// not counted.
+        Sinr = "sinr",
+        /// The rule of ns-2.35: only the frame that arrived first, whether or not it can be decoded. A
+        /// weaker frame that it captures over sets the NAV for its airtime and an EIFS. A later frame
+        /// is lost whatever its power, and of the two the one that ends last occupies the receiver.
+        First = "first",
+    }
 }
 
 /// Timeout for a response.

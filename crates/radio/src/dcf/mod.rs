@@ -40,8 +40,9 @@ mod transmit_state;
 use driftway_base::{Instant, StationId};
 use typed_index_collections::{TiVec, ti_vec};
 
+use crate::mac_methods::mac_methods;
 use crate::radio_time::RadioTimes;
-use crate::{MacReport, OutgoingPacket, Positions, Propagation, RadioTime, StationInRange};
+use crate::{MacReport, OutgoingPacket, Positions, Propagation, StationInRange};
 use access_state::{AccessState, DISABLED, PROMISCUOUS};
 use config::Timing;
 pub use config::{CaptureModel, DcfConfig, ResponseTimeout};
@@ -144,11 +145,6 @@ impl Dcf {
         self.transmit_states[station].packet.is_none() && !self.access_states[station].has(DISABLED)
     }
 
-    /// Returns whether a station has a packet that it has not reported.
-    pub fn has_packet(&self, station: StationId) -> bool {
-        self.transmit_states[station].packet.is_some()
-    }
-
     /// Hands a packet to a station, which reports `Sent` or `Failed` once for each packet that it
     /// accepts; returns `false`, and does not accept it, while the station has one or is disabled.
     pub fn send(&mut self, now: Instant, station: StationId, packet: OutgoingPacket) -> bool {
@@ -158,11 +154,6 @@ impl Dcf {
         self.advance(now.as_nanos());
         self.accept_packet(now.as_nanos(), station, packet);
         true
-    }
-
-    /// Returns the time of the next event, which may turn out to have no effect.
-    pub fn next_timeout(&self) -> Option<Instant> {
-        self.event_queue.peek().map(|event| Instant::from_nanos(event.at()))
     }
 
     /// Runs events up to and including `until`, or up to the first that appends to `reports`.
@@ -184,81 +175,15 @@ impl Dcf {
         until
     }
 
-    fn advance(&mut self, now: u64) {
-        debug_assert!(now >= self.now, "time went back from {} to {now} ns", self.now);
-        self.now = now;
-    }
-
     /// Enables or disables promiscuous reception of a station.
     pub fn set_promiscuous(&mut self, station: StationId, on: bool) {
         self.access_states[station].set_to(PROMISCUOUS, on);
-    }
-
-    /// Returns the counters of a station.
-    pub fn counters(&self, station: StationId) -> &Counters {
-        &self.transmit_states[station].counters
-    }
-
-    /// Returns the sum of all stations' counters.
-    pub fn total_counters(&self) -> Counters {
-        self.transmit_states.iter().fold(Counters::default(), |mut sum, state| {
-            sum += state.counters;
-            sum
-        })
-    }
-
-    /// Counts the time that radios spend in each state, from the start on: call it before the first
-    /// event.
-    pub fn count_radio_times(&mut self) {
-        self.radio_times = Some(RadioTimes::new(self.access_states.len()));
-    }
-
-    /// Returns the times of a station's radio up to `now`, if they are counted.
-    pub fn radio_time(&self, station: StationId, now: Instant) -> Option<RadioTime> {
-        self.radio_times.as_ref().map(|times| times.time(station, now))
     }
 
     /// Returns the number of frames transmitted, of all types.
     pub const fn frames_sent(&self) -> u64 {
         self.frames_sent
     }
-
-    /// Returns the number of events handled.
-    pub const fn events_handled(&self) -> u64 {
-        self.event_queue.handled()
-    }
-
-    /// Returns the positions of the stations.
-    pub fn positions(&mut self) -> &mut Positions {
-        &mut self.positions
-    }
-
-    /// Returns the power (W) that `to` would receive from `from` at the current positions.
-    pub fn received_power(&mut self, now: Instant, from: StationId, to: StationId) -> f64 {
-        let (a, b) = (self.positions.position(from, now), self.positions.position(to, now));
-        let (dx, dy) = (a.0 - b.0, a.1 - b.1);
-        let moved =
-            self.positions.distance_moved(from, now) + self.positions.distance_moved(to, now);
-        self.propagation.power_after_moving(from, to, dx * dx + dy * dy, moved)
-    }
-
-    /// Returns the propagation model.
-    pub const fn propagation(&self) -> &Propagation {
-        &self.propagation
-    }
-
-    /// Returns the configuration.
-    pub const fn config(&self) -> &DcfConfig {
-        &self.config
-    }
-
-    /// Enables or disables recording of frames for [`take_recorded`](Self::take_recorded).
-    pub fn set_recording(&mut self, on: bool) {
-        self.recorder.set_enabled(on);
-    }
-
-    /// Moves the recorded frames that have ended to `out`, in order of their start.
-    pub fn take_recorded(&mut self, out: &mut Vec<FrameRecord>) {
-        self.recorder.drain_into(out);
-    }
 }
+
+mac_methods!(Dcf of DcfConfig, transmit_states);

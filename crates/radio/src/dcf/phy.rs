@@ -1,16 +1,17 @@
 //! Physical layers of 802.11.
 
-use driftway_base::{Duration, Rate};
+use driftway_base::{Duration, Rate, named};
 
-/// Physical layers, which determine the airtime of a frame besides its preamble.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phy {
-    /// A stream of bits at the rate of the frame: DSSS (§15) and high-rate DSSS.
-    Dsss,
-    /// OFDM at 2.4 GHz, 802.11g without older stations (ERP-OFDM, IEEE 802.11-2007 §19): whole symbols of 4 µs that
-    /// also carry 16 service and 6 tail bits (§17.3.2, §17.4.3), and the signal extension of 6 µs (§19.3.2.4), which
-    /// is part of the airtime.
-    ErpOfdm,
+named! {
+    /// Physical layers, which determine the airtime of a frame besides its preamble.
+    pub enum Phy {
+        /// A stream of bits at the rate of the frame: DSSS (§15) and high-rate DSSS.
+        Dsss = "dsss",
+        /// OFDM at 2.4 GHz, 802.11g without older stations (ERP-OFDM, IEEE 802.11-2007 §19): whole symbols of 4 µs that
+        /// also carry 16 service and 6 tail bits (§17.3.2, §17.4.3), and the signal extension of 6 µs (§19.3.2.4), which
+        /// is part of the airtime.
+        ErpOfdm = "erp-ofdm",
+    }
 }
 
 impl Phy {

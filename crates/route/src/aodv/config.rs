@@ -1,6 +1,6 @@
 //! The configuration of AODV.
 
-use driftway_base::Duration;
+use driftway_base::{Duration, named};
 
 /// AODV's constants and options, each with its value in RFC 3561 ([`AodvConfig::STANDARD`], the default) and
 /// in ns-2.35 ([`AodvConfig::NS2`]; its file aodv/aodv.cc).
@@ -146,14 +146,15 @@ pub enum SearchRule {
     },
 }
 
-/// The routes that a packet refreshes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RouteRefresh {
-    /// RFC 3561 §6.2: those to its destination, its source, and the previous and next hop, to at least
-    /// `active_route_timeout` from now.
-    BothWays,
-    /// ns-2.35: the route to its destination, to exactly `active_route_timeout` from now.
-    Destination,
+named! {
+    /// The routes that a packet refreshes.
+    pub enum RouteRefresh {
+        /// RFC 3561 §6.2: those to its destination, its source, and the previous and next hop, to at least
+        /// `active_route_timeout` from now.
+        BothWays = "both-ways",
+        /// ns-2.35: the route to its destination, to exactly `active_route_timeout` from now.
+        Destination = "destination",
+    }
 }
 
 /// The condition for local repair of a broken route.
@@ -175,15 +176,16 @@ pub enum LocalRepair {
     PastMidpoint,
 }
 
-/// The contents and recipients of route errors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErrorRule {
-    /// RFC 3561 §6.11: the destinations that have precursors; unicast to a single precursor, else broadcast.
-    /// A packet without a route triggers an error to its last hop.
-    Precursors,
-    /// ns-2.35: all destinations over a broken link; of those in a received error, those with precursors.
-    /// Always broadcast, and without jitter if originated here.
-    Broadcast,
+named! {
+    /// The contents and recipients of route errors.
+    pub enum ErrorRule {
+        /// RFC 3561 §6.11: the destinations that have precursors; unicast to a single precursor, else broadcast.
+        /// A packet without a route triggers an error to its last hop.
+        Precursors = "precursors",
+        /// ns-2.35: all destinations over a broken link; of those in a received error, those with precursors.
+        /// Always broadcast, and without jitter if originated here.
+        Broadcast = "broadcast",
+    }
 }
 
 /// Hello messages (RFC 3561 §6.9).

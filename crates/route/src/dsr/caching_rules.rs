@@ -1,12 +1,15 @@
 //! The part of the configuration that route caches read.
 
-/// A part of a path cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CachePart {
-    /// The cache for discovered routes.
-    Primary,
-    /// The cache for observed routes.
-    Secondary,
+use driftway_base::named;
+
+named! {
+    /// A part of a path cache.
+    pub enum CachePart {
+        /// The cache for discovered routes.
+        Primary = "primary",
+        /// The cache for observed routes.
+        Secondary = "secondary",
+    }
 }
 
 /// The routes that a cache learns, and the part of the cache in which they are kept. The fields are those of

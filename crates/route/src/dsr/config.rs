@@ -1,6 +1,6 @@
 //! The configuration of DSR: the differences between the standard, ns-2.35 and the papers.
 
-use driftway_base::Duration;
+use driftway_base::{Duration, named};
 
 use super::cache_descriptor::CacheLimits;
 use super::caches::CacheKind;
@@ -166,25 +166,27 @@ pub struct DsrConfig {
     pub flow_state: Option<FlowState>,
 }
 
-/// The method to confirm that the next hop has received a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NextHopConfirmation {
-    /// The link layer reports packets that were not acknowledged (RFC 4728 §8.3.1).
-    LinkLayer,
-    /// Passive acknowledgments (RFC 4728 §8.3.2) and requested acknowledgments (§8.3.3); reports of the link
-    /// layer are ignored.
-    NetworkLayer,
+named! {
+    /// The method to confirm that the next hop has received a packet.
+    pub enum NextHopConfirmation {
+        /// The link layer reports packets that were not acknowledged (RFC 4728 §8.3.1).
+        LinkLayer = "link-layer",
+        /// Passive acknowledgments (RFC 4728 §8.3.2) and requested acknowledgments (§8.3.3); reports of the link
+        /// layer are ignored.
+        NetworkLayer = "network-layer",
+    }
 }
 
-/// The discoveries that start with a non-propagating request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NonPropagatingRequests {
-    /// No discovery.
-    Never,
-    /// The first one for a target (RFC 4728 §3.3.3).
-    First,
-    /// Each one (ns-2.35).
-    Each,
+named! {
+    /// The discoveries that start with a non-propagating request.
+    pub enum NonPropagatingRequests {
+        /// No discovery.
+        Never = "never",
+        /// The first one for a target (RFC 4728 §3.3.3).
+        First = "first",
+        /// Each one (ns-2.35).
+        Each = "each",
+    }
 }
 
 /// The rule by which duplicates of a request are recognized.
@@ -204,34 +206,37 @@ pub enum RequestTablePolicy {
     },
 }
 
-/// The requests that nodes answer from their caches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReplyFromCache {
-    /// None: only the target answers.
-    Never,
-    /// Non-propagating requests.
-    NonPropagating,
-    /// All requests.
-    Always,
+named! {
+    /// The requests that nodes answer from their caches.
+    pub enum ReplyFromCache {
+        /// None: only the target answers.
+        Never = "never",
+        /// Non-propagating requests.
+        NonPropagating = "ring-zero",
+        /// All requests.
+        Always = "always",
+    }
 }
 
-/// The rule for salvaging packets that carry a reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SalvageReplies {
-    /// RFC 4728 §8.3.6: never, where the link layer needs bidirectional links.
-    Never,
-    /// ns-2.35: unless the failed link is part of the reply's route.
-    UnlessBroken,
+named! {
+    /// The rule for salvaging packets that carry a reply.
+    pub enum SalvageReplies {
+        /// RFC 4728 §8.3.6: never, where the link layer needs bidirectional links.
+        Never = "never",
+        /// ns-2.35: unless the failed link is part of the reply's route.
+        UnlessBroken = "unless-broken",
+    }
 }
 
-/// The rule that limits gratuitous replies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RouteShortening {
-    /// RFC 4728 §4.4: per source and overheard sender.
-    PerSender,
-    /// ns-2.35: per route, for the last ten; since it stores the time in the next entry, a route triggers up
-    /// to two replies.
-    PerRoute,
+named! {
+    /// The rule that limits gratuitous replies.
+    pub enum RouteShortening {
+        /// RFC 4728 §4.4: per source and overheard sender.
+        PerSender = "per-sender",
+        /// ns-2.35: per route, for the last ten; since it stores the time in the next entry, a route triggers up
+        /// to two replies.
+        PerRoute = "per-route",
+    }
 }
 
 /// Flow state (RFC 4728 §3.5). Every flow is meant as the default flow between its ends.

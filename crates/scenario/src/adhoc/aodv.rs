@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Time;
 use crate::deviation::{Deviation, DeviationScope};
-use crate::file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone};
-use crate::problem::MAX_PROTOCOL_TIME;
+use crate::file_value::{FileValue, Keyword, Lifetime, OrNone};
+use crate::problem::{CheckResult, MAX_PROTOCOL_TIME, require_at_most};
 use crate::rules::{RuledValue, table};
 
 table! {
@@ -64,7 +64,7 @@ table! {
     /// timeout expires (RFC 3561 §6.3, §6.4). `{ on-demand = "10 s" }`: as in ns-2.35, it is
     /// repeated only when the timeout has expired and either another packet needs the route or
     /// routes are scanned for expiry; after a failed search no request is sent for the time given.
-    search: RequestRetry [ns2(
+    search: RequestRetry [inside(), ns2(
         "§6.3, §6.4: a request is repeated when its reply timeout expires.",
         "It is repeated when another packet arrives, or when routes are scanned for expiry; after \
          a failed search no request is sent for 10 s (`MAX_RREQ_TIMEOUT`).",
@@ -201,7 +201,7 @@ table! {
     avoid_fading: OrNone<Time>,
     /// Hello messages (RFC 3561 §6.9): `{ interval = "1 s", allowed_loss = 2 }`, or `"none"`.
     #[schemars(extend("x-default" = "`\"none\"`, or `{ interval = \"1 s\", allowed_loss = 2 }` over TDMA, which reports no link failures"))]
-    hello: OrNone<Hello>,
+    hello: OrNone<Hello> [inside()],
     /// A data packet that the MAC drops after its last retry counts as a link failure (RFC 3561
     /// §6.10).
     link_layer_detection: bool,
@@ -348,16 +348,15 @@ impl FileValue<LocalRepair> for LocalRepairMode {
     }
 }
 
-impl Keywords for RouteRefresh {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("both-ways", Self::BothWays), ("destination", Self::Destination)];
+impl RuledValue for RequestRetry {
+    fn check_inside(&self, key: &str) -> CheckResult {
+        match self {
+            Self::Timed => Ok(()),
+            Self::OnDemand(pause) => {
+                require_at_most(format!("{key}.on-demand"), *pause, MAX_PROTOCOL_TIME)
+            }
+        }
+    }
 }
 
-impl Keywords for ErrorRule {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("precursors", Self::Precursors), ("broadcast", Self::Broadcast)];
-}
-
-impl RuledValue for RequestRetry {}
 impl RuledValue for LocalRepairMode {}
-impl RuledValue for Hello {}

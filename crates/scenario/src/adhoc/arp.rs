@@ -1,16 +1,16 @@
 //! The key `arp`: resolution of the neighbours' hardware addresses.
 
-use std::fmt;
+use std::borrow::Cow;
 
 use driftway_link::{ArpConfig, ArpRetry};
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::de::MapAccess;
+use serde::{Serialize, Serializer};
 
 use crate::Time;
 use crate::file_value::{FileValue, Lifetime};
-use crate::rules::{RuledValue, table};
-use crate::value_or::value_or;
+use crate::problem::CheckResult;
+use crate::rules::{RuledValue, Table, table};
+use crate::value_or::{self, Forms, Found, value_or};
 
 /// Address resolution (RFC 826): `false`, `true`, or a table of options.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -106,21 +106,29 @@ impl Serialize for Arp {
     }
 }
 
-impl<'de> Deserialize<'de> for Arp {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ArpVisitor;
-        impl<'de> Visitor<'de> for ArpVisitor {
-            type Value = Arp;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("true, false, or a table with the keys of ARP")
-            }
-            fn visit_bool<E: Error>(self, on: bool) -> Result<Arp, E> {
-                Ok(if on { Arp::On(ArpOptions::default()) } else { Arp::Off })
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Arp, A::Error> {
-                ArpOptions::deserialize(MapAccessDeserializer::new(map)).map(Arp::On)
-            }
+impl Forms for Arp {
+    fn expecting() -> Cow<'static, str> {
+        "true, false, or a table with the keys of ARP".into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        match found {
+            Found::Flag(true) => Some(Ok(Self::On(ArpOptions::default()))),
+            Found::Flag(false) => Some(Ok(Self::Off)),
+            _ => None,
         }
-        deserializer.deserialize_any(ArpVisitor)
+    }
+    fn read_table<'de, A: MapAccess<'de>>(found: A) -> Option<Result<Self, A::Error>> {
+        Some(value_or::table(found).map(Self::On))
+    }
+}
+
+value_or::by_forms!(Arp);
+
+impl RuledValue for Arp {
+    fn check_inside(&self, key: &str) -> CheckResult {
+        match self {
+            Self::Off => Ok(()),
+            Self::On(options) => options.check_ranges(key),
+        }
     }
 }

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::dsr_cache::DsrCache;
 use crate::Time;
-use crate::file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone};
-use crate::problem::MAX_PROTOCOL_TIME;
-use crate::rules::{RuledValue, table};
+use crate::file_value::{FileValue, Keyword, Lifetime, OrNone};
+use crate::keys::keys;
+use crate::problem::{CheckResult, MAX_PROTOCOL_TIME};
+use crate::rules::{RuledValue, Table, table};
 
 table! {
     /// DSR routing (RFC 4728): the table `routing` with `protocol = "dsr"`. Defaults are those of
@@ -26,7 +27,7 @@ table! {
     /// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }` (path caches); or
     /// `"update"` (DSR-Update, yu-2004 §2.2), optionally with options,
     /// `{ update = { truncate = true } }`.
-    cache: DsrCache [ns2(
+    cache: DsrCache [inside(), ns2(
         "Appendix A recommends a link cache, Link-MaxLife.",
         "A path cache (dsr/mobicache.cc) with 30 and 64 paths, which are kept until they break.",
     )],
@@ -68,7 +69,7 @@ table! {
     /// Detection of duplicate route requests (Route Request Table, RFC 4728 §4.3):
     /// `{ numbers = { nodes = 64, numbers = 16 } }`, the latest identifications of each node, or
     /// `{ highest = { nodes = 128 } }`, only the highest one of each node, as in ns-2.35.
-    request_memory: RequestTableKind [ns2(
+    request_memory: RequestTableKind [inside(), ns2(
         "§4.3, §9: RequestTableIds 16 for each of RequestTableSize 64 nodes.",
         "The highest identification of each of 128 nodes (dsr/requesttable.cc).",
     )],
@@ -281,7 +282,7 @@ table! {
     /// Flow state extension (RFC 4728 §3.5): packets of an established flow carry no source route.
     /// `{ timeout = "60 s", establish = 3, refresh = "5 s" }`, or `"none"`. Needs
     /// `network.routing.confirm = "link-layer"`.
-    flow_state: OrNone<FlowState> [ns2(
+    flow_state: OrNone<FlowState> [inside(), ns2(
         "§3.5 is optional.",
         "Compiled in (`dsragent_enable_flowstate`): most data packets carry no source route.",
     )],
@@ -300,22 +301,33 @@ pub enum RequestTableKind {
     Highest(RequestTableHighest),
 }
 
-/// Size of a table of identifications, `{ nodes = 64, numbers = 16 }`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys `nodes` and `numbers`")]
-pub struct RequestTableIds {
-    /// Maximum number of initiators in the table (RequestTableSize, RFC 4728 §9). 1 to 65535.
-    pub nodes: u16,
-    /// Number of identifications kept per initiator (RequestTableIds, RFC 4728 §9). 1 to 16.
-    pub numbers: u8,
+keys! {
+    /// Size of a table of identifications, `{ nodes = 64, numbers = 16 }`.
+    #[derive(Copy, Eq)]
+    pub struct RequestTableIds expecting "a table with the keys `nodes` and `numbers`" {
+        /// Maximum number of initiators in the table (RequestTableSize, RFC 4728 §9).
+        nodes: u16 [range("the number of nodes", 1..=65_535)],
+        /// Number of identifications kept per initiator (RequestTableIds, RFC 4728 §9).
+        numbers: u8 [range("the number of requests", 1..=16)],
+    }
 }
 
-/// Size of a table of highest identifications, `{ nodes = 128 }`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the key `nodes`")]
-pub struct RequestTableHighest {
-    /// Maximum number of initiators in the table. 1 to 65535.
-    pub nodes: u16,
+keys! {
+    /// Size of a table of highest identifications, `{ nodes = 128 }`.
+    #[derive(Copy, Eq)]
+    pub struct RequestTableHighest expecting "a table with the key `nodes`" {
+        /// Maximum number of initiators in the table.
+        nodes: u16 [range("the number of nodes", 1..=65_535)],
+    }
+}
+
+impl RuledValue for RequestTableKind {
+    fn check_inside(&self, key: &str) -> CheckResult {
+        match self {
+            Self::Numbers(table) => table.check_ranges(&format!("{key}.numbers")),
+            Self::Highest(table) => table.check_ranges(&format!("{key}.highest")),
+        }
+    }
 }
 
 impl FileValue<RequestTablePolicy> for RequestTableKind {
@@ -337,16 +349,17 @@ impl FileValue<RequestTablePolicy> for RequestTableKind {
     }
 }
 
-/// Parameters of the flow state extension (RFC 4728 §3.5): the table `flow_state`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys `timeout`, `establish`, `refresh`")]
-pub struct FlowState {
-    /// Lifetime of a flow after its last packet, in whole seconds. 1 s to 65535 s.
-    pub timeout: Time,
-    /// Number of packets with a source route after which the flow is established. 1 to 255.
-    pub establish: u8,
-    /// Time after which a packet of the flow carries the source route again.
-    pub refresh: Time,
+keys! {
+    /// Parameters of the flow state extension (RFC 4728 §3.5): the table `flow_state`.
+    #[derive(Copy, Eq)]
+    pub struct FlowState expecting "a table with the keys `timeout`, `establish`, `refresh`" {
+        /// Lifetime of a flow after its last packet, in whole seconds. 1 s to 65535 s.
+        timeout: Time,
+        /// Number of packets with a source route after which the flow is established.
+        establish: u8 [range("the number of packets", 1..=255)],
+        /// Time after which a packet of the flow carries the source route again.
+        refresh: Time [at_most(MAX_PROTOCOL_TIME)],
+    }
 }
 
 const NANOS_PER_SECOND: u64 = Duration::from_secs(1).as_nanos();
@@ -375,37 +388,3 @@ impl FileValue<driftway_route::FlowState> for FlowState {
         }
     }
 }
-
-impl Keywords for NextHopConfirmation {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("link-layer", Self::LinkLayer), ("network-layer", Self::NetworkLayer)];
-}
-
-impl Keywords for NonPropagatingRequests {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("never", Self::Never), ("first", Self::First), ("each", Self::Each)];
-}
-
-impl Keywords for ReplyFromCache {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("never", Self::Never), ("ring-zero", Self::NonPropagating), ("always", Self::Always)];
-}
-
-impl Keywords for CachePart {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("primary", Self::Primary), ("secondary", Self::Secondary)];
-}
-
-impl Keywords for SalvageReplies {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("never", Self::Never), ("unless-broken", Self::UnlessBroken)];
-}
-
-impl Keywords for RouteShortening {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("per-sender", Self::PerSender), ("per-route", Self::PerRoute)];
-}
-
-impl RuledValue for RequestTableKind {}
-impl RuledValue for FlowState {}
-impl RuledValue for DsrCache {}

@@ -1,16 +1,20 @@
 //! The key `cache`: the route cache of DSR.
 
-use std::fmt;
+use std::borrow::Cow;
 
 use driftway_route::{
     CACHES, CacheDescriptor, CacheKind, CacheLimits, CacheOptions, UpdateOptions,
 };
-use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Time;
+use crate::error::unknown_word;
 use crate::file_value::{FileValue, Lifetime};
-use crate::rules::table;
+use crate::keys::keys;
+use crate::problem::{CheckResult, MAX_PROTOCOL_TIME};
+use crate::rules::{RuledValue, Table, table};
+use crate::value_or::{self, Forms, Found};
 
 /// A route cache of [`CACHES`]: its name alone, `"link-max-life"` or `"update"`, or its name with
 /// options, `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }` or
@@ -22,19 +26,20 @@ use crate::rules::table;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DsrCache(CacheKind);
 
-/// Sizes of the path caches, `{ primary = 30, secondary = 64, timeout = "300 s" }`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys `primary`, `secondary`, `timeout`")]
-pub struct PathCacheLimits {
-    /// Maximum number of routes in the primary cache, which holds the routes that the node
-    /// discovered itself. 1 to 65535.
-    pub primary: u16,
-    /// Maximum number of routes in the secondary cache, which holds the routes learned from other
-    /// nodes' packets. 1 to 65535.
-    pub secondary: u16,
-    /// Lifetime of a cached route (RouteCacheTimeout, RFC 4728 §9), or `"forever"`.
-    #[serde(default = "default_path_timeout")]
-    pub timeout: Lifetime,
+keys! {
+    /// Sizes of the path caches, `{ primary = 30, secondary = 64, timeout = "300 s" }`.
+    #[derive(Copy, Eq)]
+    pub struct PathCacheLimits expecting "a table with the keys `primary`, `secondary`, `timeout`" {
+        /// Maximum number of routes in the primary cache, which holds the routes that the node
+        /// discovered itself.
+        primary: u16 [range("the number of paths", 1..=65_535)],
+        /// Maximum number of routes in the secondary cache, which holds the routes learned from other
+        /// nodes' packets.
+        secondary: u16 [range("the number of paths", 1..=65_535)],
+        /// Lifetime of a cached route (RouteCacheTimeout, RFC 4728 §9), or `"forever"`.
+        #[serde(default = "default_path_timeout")]
+        timeout: Lifetime [positive(), at_most(MAX_PROTOCOL_TIME)],
+    }
 }
 
 /// RouteCacheTimeout of RFC 4728 §9.
@@ -110,57 +115,44 @@ impl Serialize for DsrCache {
     }
 }
 
-/// Names of all caches.
-const CACHE_NAMES: &[&str] = &{
-    let mut names = [""; CACHES.len()];
-    let mut at = 0;
-    while at < names.len() {
-        names[at] = CACHES[at].name;
-        at += 1;
-    }
-    names
-};
-
-/// The cache with this name, or an unknown-variant error.
-fn find_cache<E: Error>(name: &str) -> Result<&'static CacheDescriptor, E> {
+/// The cache with this name; the error is a message for the user.
+fn find_cache(name: &str) -> Result<&'static CacheDescriptor, String> {
     let listed = CACHES.iter().find(|cache| cache.name == name);
-    listed.copied().ok_or_else(|| E::unknown_variant(name, CACHE_NAMES))
+    listed.copied().ok_or_else(|| unknown_word(name, &cache_names()))
 }
 
-impl<'de> Deserialize<'de> for DsrCache {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(CacheVisitor)
+fn cache_names() -> Vec<&'static str> {
+    CACHES.iter().map(|cache| cache.name).collect()
+}
+
+/// Its name, or a table with its name as the only key.
+impl Forms for DsrCache {
+    fn expecting() -> Cow<'static, str> {
+        let form = |cache: &&CacheDescriptor| match (cache.name, cache.options_are_optional) {
+            (name, true) => format!("\"{name}\""),
+            (name, false) => format!("{{ {name} = {{ primary = 30, secondary = 64 }} }}"),
+        };
+        CACHES.iter().map(form).collect::<Vec<_>>().join(" or ").into()
+    }
+
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        let Found::Text(name) = found else { return None };
+        let needs = || format!("`{name}` needs a value\nwrite {{ {name} = … }}");
+        Some(
+            find_cache(name)
+                .and_then(|listed| CacheKind::named(listed.name, None).map(Self).ok_or_else(needs)),
+        )
+    }
+
+    fn read_table<'de, A: MapAccess<'de>>(found: A) -> Option<Result<Self, A::Error>> {
+        Some(Self::read_named(found))
     }
 }
 
-/// Deserializes a name, or a table with a name as its only key.
-struct CacheVisitor;
-
-impl<'de> Visitor<'de> for CacheVisitor {
-    type Value = DsrCache;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, cache) in CACHES.iter().enumerate() {
-            f.write_str(if at > 0 { " or " } else { "" })?;
-            let name = cache.name;
-            if cache.options_are_optional {
-                write!(f, "\"{name}\"")?;
-            } else {
-                write!(f, "{{ {name} = {{ primary = 30, secondary = 64 }} }}")?;
-            }
-        }
-        Ok(())
-    }
-
-    fn visit_str<E: Error>(self, name: &str) -> Result<DsrCache, E> {
-        let name = find_cache::<E>(name)?.name;
-        let needs = || E::custom(format_args!("`{name}` needs a value\nwrite {{ {name} = … }}"));
-        CacheKind::named(name, None).map(DsrCache).ok_or_else(needs)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DsrCache, A::Error> {
+impl DsrCache {
+    fn read_named<'de, A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
         let one =
-            || A::Error::custom(format_args!("expected one key of {}", CACHE_NAMES.join(", ")));
+            || A::Error::custom(format_args!("expected one key of {}", cache_names().join(", ")));
         let listed = map.next_key_seed(CacheNameSeed)?.ok_or_else(one)?;
         let name = listed.name;
         let options = match listed.options {
@@ -178,7 +170,16 @@ impl<'de> Visitor<'de> for CacheVisitor {
         if map.next_key::<IgnoredAny>()?.is_some() {
             return Err(one());
         }
-        CacheKind::named(name, Some(options)).map(DsrCache).ok_or_else(one)
+        CacheKind::named(name, Some(options)).map(Self).ok_or_else(one)
+    }
+}
+
+value_or::by_forms!(DsrCache);
+
+impl RuledValue for DsrCache {
+    fn check_inside(&self, key: &str) -> CheckResult {
+        let Some((name, limits)) = self.limits() else { return Ok(()) };
+        limits.check_ranges(&format!("{key}.{name}"))
     }
 }
 
@@ -189,7 +190,7 @@ impl<'de> DeserializeSeed<'de> for CacheNameSeed {
     type Value = &'static CacheDescriptor;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
-        find_cache(&String::deserialize(from)?)
+        find_cache(&String::deserialize(from)?).map_err(D::Error::custom)
     }
 }
 

@@ -17,15 +17,15 @@ keys! {
     #[derive(Copy)]
     pub struct Energy expecting "a table with the keys `transmit`, `receive`, `idle` and `off`" {
         /// Power while the radio transmits.
-        transmit: Power,
+        transmit: Power [real("a power of {}", 0.0.., "it is at least 0 W")],
         /// Power while it senses a signal and does not transmit, whether or not it can decode it.
-        receive: Power,
+        receive: Power [real("a power of {}", 0.0.., "it is at least 0 W")],
         /// Power while it is on and does neither.
-        idle: Power,
+        idle: Power [real("a power of {}", 0.0.., "it is at least 0 W")],
         /// Power while it is off, in a fault of kind `"radio-down"`.
         #[serde(default = "nothing")]
         #[schemars(extend("default" = "0 W"))]
-        off: Power,
+        off: Power [real("a power of {}", 0.0.., "it is at least 0 W")],
     }
 }
 

@@ -5,7 +5,7 @@ use driftway_radio::dcf::{CaptureModel, Phy, ResponseTimeout};
 use driftway_radio::{DcfConfig, TdmaConfig};
 use serde::{Deserialize, Serialize};
 
-use crate::file_value::{FileValue, Keyword, Keywords};
+use crate::file_value::{FileValue, Keyword};
 use crate::rules::{RuledValue, table};
 use crate::tagged::tagged;
 use crate::{BitRate, Size, Time};
@@ -35,13 +35,12 @@ table! {
     data_rate: BitRate,
     /// Bit rate of RTS, CTS, ACK and broadcast frames.
     basic_rate: BitRate,
-    /// Duration of the PLCP preamble and header before each frame (IEEE 802.11-1999 §15.2.2). At
-    /// most 1 s.
+    /// Duration of the PLCP preamble and header before each frame (IEEE 802.11-1999 §15.2.2).
     preamble: Time [at_most(Time::from_secs(1))],
-    /// Slot time (aSlotTime, IEEE 802.11-1999 §15.3.3). At most 10 ms.
+    /// Slot time (aSlotTime, IEEE 802.11-1999 §15.3.3).
     slot: Time [positive(), at_most(Time::from_millis(10))],
     /// Short interframe space (aSIFSTime, IEEE 802.11-1999 §15.3.3); the DIFS is this plus two
-    /// slots. At most 10 ms.
+    /// slots.
     sifs: Time [positive(), at_most(Time::from_millis(10))],
     /// Minimum contention window in slots, a power of two minus one (aCWmin, IEEE 802.11-1999
     /// §15.3.3).
@@ -62,12 +61,12 @@ table! {
     /// Maximum number of attempts for a frame longer than `network.mac.rts_threshold`
     /// (dot11LongRetryLimit, IEEE 802.11-1999 §9.2.5.3).
     long_retry_limit: u8 [range("the number of attempts", 1..=255)],
-    /// Size of the MAC header and FCS of a data frame (IEEE 802.11-1999 §7.2.2). At most 1000 B.
+    /// Size of the MAC header and FCS of a data frame (IEEE 802.11-1999 §7.2.2).
     header_bytes: Size [range("the number of bytes", 0..=1000), ns2(
         "§7.2.2: three addresses where there is no distribution system; 24 bytes and the FCS.",
         "Counts a fourth address in every data frame (`sizeof(hdr_mac802_11)`).",
     )],
-    /// Size of the LLC and SNAP headers in front of a packet (RFC 1042). At most 1000 B.
+    /// Size of the LLC and SNAP headers in front of a packet (RFC 1042).
     llc_bytes: Size [range("the number of bytes", 0..=1000), ns2(
         "RFC 1042: LLC and SNAP headers precede an IP packet.",
         "Neither.",
@@ -151,7 +150,7 @@ table! {
     )],
     /// Timeout for a CTS or ACK: `"preamble"`, until its preamble should have been received (IEEE
     /// 802.11-1999 §9.2.8), or `{ whole-frame = "4 us" }`, until the whole frame should have been
-    /// received, with this allowance for the propagation delay of both directions (at most 10 ms),
+    /// received, with this allowance for the propagation delay of both directions,
     /// as in ns-2.35.
     response_timeout: MacTimeout [at_most(Time::from_millis(10)), ns2(
         "§9.2.8: no response has begun within SIFS, a slot and the delay of the reception \
@@ -176,14 +175,14 @@ table! {
         "§7.1.3.2: a duration is rounded up to a whole microsecond.",
         "It is rounded to the nearest (`usec`).",
     )],
-    /// Link-layer delay of an outgoing packet before it enters the interface queue. At most 1 s.
+    /// Link-layer delay of an outgoing packet before it enters the interface queue.
     delay_down: Time [at_most(Time::from_secs(1)), ns2(
         "No delay of a link layer above the MAC.",
         "`LL delay_`: 25 µs before a packet enters the interface queue.",
     )],
     /// Link-layer delay of a received packet before it reaches the network layer. It is simulated
     /// together with `network.mac.delay_down` before the packet enters the interface queue, so that
-    /// the end-to-end sum is the same. At most 1 s.
+    /// the end-to-end sum is the same.
     delay_up: Time [at_most(Time::from_secs(1)), ns2(
         "The same.",
         "25 µs before a received packet reaches the network layer.",
@@ -227,16 +226,6 @@ impl RuledValue for MacTimeout {
     }
 }
 
-impl Keywords for Phy {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("dsss", Self::Dsss), ("erp-ofdm", Self::ErpOfdm)];
-}
-
-impl Keywords for CaptureModel {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("stronger", Self::Stronger), ("sinr", Self::Sinr), ("first", Self::First)];
-}
-
 table! {
     /// Time division multiple access: the table `mac` with `kind = "tdma"`. Nodes transmit in turn
     /// in the order of their numbers, wherever they are. There are no acknowledgments, so that no
@@ -246,12 +235,12 @@ table! {
     /// Bit rate of all frames.
     #[serde(rename = "data_rate")]
     rate: BitRate,
-    /// Duration of the preamble before each frame. At most 1 s.
+    /// Duration of the preamble before each frame.
     preamble: Time [at_most(Time::from_secs(1))],
     /// Size of the largest packet that fits into one slot; a larger one takes several of its node's
-    /// slots. 100 B to 65535 B.
+    /// slots.
     slot_bytes: Size [range("a slot for packets of", 100..=65_535)],
-    /// Size of the link-layer header of a packet. At most 1000 B.
+    /// Size of the link-layer header of a packet.
     header_bytes: Size [range("the number of bytes", 0..=1000), ns2(
         "There is no standard; here the minimum is implemented.",
         "The header of its 802.11, without LLC and SNAP. Its slots do not include the header's \
@@ -265,14 +254,14 @@ table! {
         "A round begins with a slot in which nodes announce their transmissions; packets that \
          arrive later wait for the next round.",
     )],
-    /// Link-layer delay of an outgoing packet before it enters the interface queue. At most 1 s.
+    /// Link-layer delay of an outgoing packet before it enters the interface queue.
     delay_down: Time [at_most(Time::from_secs(1)), ns2(
         "There is no standard; here the minimum is implemented.",
         "`LL delay_`: 25 µs before a packet enters the interface queue.",
     )],
     /// Link-layer delay of a received packet before it reaches the network layer. It is simulated
     /// together with `network.mac.delay_down` before the packet enters the interface queue, so that
-    /// the end-to-end sum is the same. At most 1 s.
+    /// the end-to-end sum is the same.
     delay_up: Time [at_most(Time::from_secs(1)), ns2(
         "There is no standard; here the minimum is implemented.",
         "25 µs before a received packet reaches the network layer.",

@@ -1,16 +1,15 @@
 //! The table `mobility`: positions and movement of nodes.
 
-use std::fmt;
+use std::borrow::Cow;
 
 use driftway_radio::ParameterError;
 use driftway_radio::mobility::Plane;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::de::{Error, MapAccess};
+use serde::{Deserialize, Serialize};
 
 use super::movement_file::{FileNames, MovementFile, MovementFormat};
 use crate::registered::Registered;
-use crate::value_or::{OneOrRange, one_or_range};
+use crate::value_or::{self, Forms, Found, OneOrRange, one_or_range};
 use crate::{Angle, Distance, Speed, Time};
 
 /// Positions and movement of nodes, in one of five forms.
@@ -220,22 +219,20 @@ impl MobilityKeys {
     }
 }
 
-impl<'de> Deserialize<'de> for Mobility {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct MobilityVisitor;
-        impl<'de> Visitor<'de> for MobilityVisitor {
-            type Value = Mobility;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(FORMS)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Mobility, A::Error> {
-                let keys = MobilityKeys::deserialize(MapAccessDeserializer::new(map))?;
-                keys.into_mobility().map_err(A::Error::custom)
-            }
-        }
-        deserializer.deserialize_any(MobilityVisitor)
+impl Forms for Mobility {
+    fn expecting() -> Cow<'static, str> {
+        FORMS.into()
+    }
+    fn read(_: Found<'_>) -> Option<Result<Self, String>> {
+        None
+    }
+    fn read_table<'de, A: MapAccess<'de>>(found: A) -> Option<Result<Self, A::Error>> {
+        let mobility = |keys: MobilityKeys| keys.into_mobility().map_err(A::Error::custom);
+        Some(value_or::table(found).and_then(mobility))
     }
 }
+
+value_or::by_forms!(Mobility);
 
 #[cfg(test)]
 mod test {

@@ -36,14 +36,15 @@ pub use radio::{CaptureRatio, Fading, Propagation, Radio};
 pub use routing::Routing;
 
 use crate::keys::keys;
+use crate::problem::MAX_PROTOCOL_TIME;
 use crate::{Distance, Fault, OutagePlace, Queue, Speed, Time, fault};
 
 keys! {
     /// An ad hoc network, the table `[network]` with `kind = "adhoc"`: nodes 0 … `nodes` − 1 on a
     /// plane.
     pub struct Adhoc expecting "a table with the keys of a network" {
-        /// Number of nodes, 2 to 65000.
-        nodes: Option<u32> =>
+        /// Number of nodes.
+        nodes: Option<u32> [range("the number of nodes", 2..=MAX_NODES)] =>
             "the number that `network.mobility` determines, by a movement file or a list of \
              positions",
         /// Width and height of the plane, whose coordinates begin at 0. Required by mobility
@@ -62,20 +63,20 @@ keys! {
         movement_base: String,
         /// Radio and propagation, the same for all nodes.
         #[schemars(extend("x-default" = "the defaults of its keys, the 914 MHz WaveLAN radio of ns-2"))]
-        radio: Radio = default,
+        radio: Radio [inside()] = default,
         /// Medium access control.
         #[schemars(extend("x-default" = "`{ kind = \"dcf\" }` with the defaults of its keys, IEEE 802.11"))]
-        mac: Mac = default,
+        mac: Mac [inside()] = default,
         /// Interface queue of each node, between the routing protocol and the MAC.
         #[schemars(extend("x-default" = "the defaults of its keys, a drop-tail queue of 50 packets"))]
-        queue: Queue = default,
+        queue: Queue [inside()] = default,
         /// Address resolution (ARP, RFC 826): `true`, `false`, or a table of options. `false`:
         /// every node knows all hardware addresses, as in most routing studies and in meshes that
         /// learn them from routing messages. With ARP, requests take time on the medium, and
         /// packets that wait for a reply can be lost.
-        arp: Arp = default,
+        arp: Arp [inside()] = default,
         /// Routing protocol and its parameters.
-        routing: Routing,
+        routing: Routing [inside()],
         /// Notification that the node which drops an undeliverable packet sends to the packet's
         /// source: `"icmp-unreachable"`, `"rfn"` or `"none"`.
         feedback: Feedback = default,
@@ -85,14 +86,14 @@ keys! {
         icmp_rate: u8,
         /// Route probes of a source's node while the source is held by a route failure
         /// notification, such as `{ every = "2 s", most = 10 }`. Needs `network.feedback = "rfn"`.
-        route_probe: Option<RouteProbeConfig> =>
+        route_probe: Option<RouteProbeConfig> [inside()] =>
             "`{ every = \"2 s\", most = 10 }` with `network.feedback = \"rfn\"`, else none",
         /// Signals to a node's TCP connections about the link to their next hop, such as
         /// `{ lead = "2 s" }`: link down, link up, and link fading.
-        link_signals: Option<LinkSignals> => "none",
+        link_signals: Option<LinkSignals> [inside()] => "none",
         /// Retries of a packet that the MAC dropped, on the assumption that the neighbour was busy
         /// rather than out of range, such as `{ most = 1 }`.
-        link_retry: Option<LinkRetry> =>
+        link_retry: Option<LinkRetry> [inside()] =>
             "none, every MAC failure is reported to the routing protocol",
         /// Source of the defaults: `"standard"`, `"ns-2"` (ns-2.35), or `"ns-2.1b"` (the same with the
         /// frame times of its versions before 2003: `mac.basic_rate = "2 Mbit/s"` and `mac.preamble = "96
@@ -105,6 +106,9 @@ keys! {
         faults: Vec<Fault> => "none",
     }
 }
+
+/// Node n has the address 10.0.0.1 + n; all nodes share one /16 subnet.
+const MAX_NODES: u64 = 65_000;
 
 const fn default_icmp_rate() -> u8 {
     10
@@ -222,14 +226,15 @@ pub enum Feedback {
     None,
 }
 
-/// Signals about the link to a connection's next hop: the MAC failed to reach the neighbour, the
-/// neighbour is heard or reached again, or another one in its place, and, estimated from the received
-/// power and its trend, the link is about to break.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the key `lead`")]
-pub struct LinkSignals {
-    /// Time before the estimated break of a link at which it is reported as fading.
-    pub lead: Time,
+keys! {
+    /// Signals about the link to a connection's next hop: the MAC failed to reach the neighbour, the
+    /// neighbour is heard or reached again, or another one in its place, and, estimated from the received
+    /// power and its trend, the link is about to break.
+    #[derive(Copy, Eq)]
+    pub struct LinkSignals expecting "a table with the key `lead`" {
+        /// Time before the estimated break of a link at which it is reported as fading.
+        lead: Time [positive(), at_most(MAX_PROTOCOL_TIME)],
+    }
 }
 
 keys! {
@@ -238,11 +243,11 @@ keys! {
     /// `heard_within` or `strength` also process overheard frames. Needs `mac.kind = "dcf"`.
     #[derive(Copy, Eq)]
     pub struct LinkRetry with defaults expecting "a table with the keys of `link_retry`" {
-        /// Maximum number of retries of one packet. 1 to 1000.
-        most: u32 = 1,
+        /// Maximum number of retries of one packet.
+        most: u32 [range("the number of retries", 1..=1_000)] = 1,
         /// Condition: the neighbour was heard within this time, by a packet or an acknowledgment of
         /// its own.
-        heard_within: Option<Time> => "no such condition",
+        heard_within: Option<Time> [positive(), at_most(MAX_PROTOCOL_TIME)] => "no such condition",
         /// Condition: the received power of the neighbour in the last 5 s, extrapolated linearly,
         /// is still sufficient for reception.
         strength: bool = false,
@@ -257,9 +262,9 @@ keys! {
     pub struct RouteProbeConfig with defaults expecting "a table with the keys `every` and `most`" {
         /// Time between two echo requests; the default is the probe interval of ELFN (yu-2004
         /// §3.1).
-        every: Time = Time::from_secs(2),
+        every: Time [positive(), at_most(MAX_PROTOCOL_TIME)] = Time::from_secs(2),
         /// Maximum number of echo requests while the source is held. With the defaults, TCP-F's own
-        /// timeout of 20 s makes the source send again afterwards. 1 to 1000000.
-        most: u32 = 10,
+        /// timeout of 20 s makes the source send again afterwards.
+        most: u32 [range("the number of echo requests", 1..=1_000_000)] = 10,
     }
 }

@@ -60,14 +60,14 @@ keys! {
         /// is beyond may be received. Not with `propagation = "range"`. The trend by which links are reported as
         /// fading, and their strength, are those of the mean.
         fading: Option<Fading> => "none",
-        /// Probability that a node fails to receive a frame which it could decode. 0 to 1.
-        packet_error_rate: f64 = 0.0,
+        /// Probability that a node fails to receive a frame which it could decode.
+        packet_error_rate: f64 [probability()] = 0.0,
         /// Power that the radio draws in each of its states, so that the energy of each node is
         /// measured: `"ns-2"` or `"wavelan"`, or a table with the keys of
         /// `network.radio.energy`.
         #[serde(deserialize_with = "energy::deserialize")]
         #[schemars(with = "Option<OrTable<EnergyPreset, Energy>>")]
-        energy: Option<Energy> => "none, energy is not measured",
+        energy: Option<Energy> [inside()] => "none, energy is not measured",
     }
 }
 

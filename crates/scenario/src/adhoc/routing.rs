@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use driftway_route::{RoutingPlace, RoutingProtocol};
-use serde::{Deserialize, Serialize};
 
 use super::{Aodv, Dsr};
 use crate::deviation::{Deviation, DeviationScope};
+use crate::keys::keys;
 use crate::registered::Registered;
 use crate::tagged::tagged;
 
@@ -42,18 +42,20 @@ impl Routing {
     }
 }
 
-/// Static routing: the table `routing` with `protocol = "static"`.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default, expecting = "a table with the keys of static routing")]
-pub struct StaticRouting {
-    /// Bytes added to each TCP packet; ns-2.35's DSDV counts a second IP header of 20 bytes.
-    pub tcp_padding: i16,
+keys! {
+    /// Static routing: the table `routing` with `protocol = "static"`.
+    #[derive(Eq)]
+    pub struct StaticRouting with defaults expecting "a table with the keys of static routing" {
+        /// Bytes added to each TCP packet; ns-2.35's DSDV counts a second IP header of 20 bytes.
+        tcp_padding: i16 = 0,
+    }
 }
 
-/// No routing: `routing = "none"`.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default, expecting = "a table with `protocol = \"none\"` alone")]
-pub struct NoRouting {}
+keys! {
+    /// No routing: `routing = "none"`.
+    #[derive(Eq)]
+    pub struct NoRouting with defaults expecting "a table with `protocol = \"none\"` alone" {}
+}
 
 /// Deviation of ns-2.35 with static routing.
 pub(crate) const NS2: &[Deviation] = &[Deviation {

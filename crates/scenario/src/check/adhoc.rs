@@ -6,23 +6,11 @@ use driftway_radio::dcf::Phy;
 use driftway_route::NextHopConfirmation;
 
 use super::link;
-use crate::adhoc::aodv::RequestRetry;
-use crate::adhoc::arp::Arp;
-use crate::adhoc::dsr::{RequestTableHighest, RequestTableIds, RequestTableKind};
 use crate::adhoc::mobility::{Mobility, MobilityModel, Point};
-use crate::adhoc::{
-    Adhoc, Aodv, Dcf, Dsr, Feedback, LinkRetry, LinkSignals, Mac, Propagation, Radio, Routing,
-};
+use crate::adhoc::{Adhoc, Dcf, Dsr, Feedback, Mac, Propagation, Radio, Routing};
 use crate::file_value::Keyword;
-use crate::problem::{
-    CheckResult, MAX_PROTOCOL_TIME, Problem, require, require_at_most, require_positive,
-    require_probability, require_range,
-};
-use crate::rules::Table;
-use crate::{BitRate, Decibel, Discipline, Distance, Energy, Lifetime, OrNone, Time};
-
-/// Node n has the address 10.0.0.1 + n; all nodes share one /16 subnet.
-const MAX_NODES: u64 = 65_000;
+use crate::problem::{CheckResult, Problem, require};
+use crate::{BitRate, Decibel, Discipline, Distance, OrNone, Time};
 
 pub(super) fn check(network: &Adhoc) -> CheckResult {
     let key = |name: &str| format!("network.{name}");
@@ -31,7 +19,6 @@ pub(super) fn check(network: &Adhoc) -> CheckResult {
             "the key `nodes` is missing\nadd `nodes = …` to this table".into()
         });
     };
-    require_range(key("nodes"), "the number of nodes", nodes.into(), 2, MAX_NODES)?;
     if let Some(found) = network.mobility_nodes() {
         require(found == nodes, key("nodes"), || {
             format!("{nodes} nodes, but `mobility` has {found}\nleave `nodes` out")
@@ -48,9 +35,8 @@ pub(super) fn check(network: &Adhoc) -> CheckResult {
     }
     check_mobility(network)?;
     check_radio(&network.radio, nodes)?;
-    match &network.mac {
-        Mac::Dcf(dcf) => self::check_dcf(dcf)?,
-        Mac::Tdma(tdma) => tdma.check_ranges("network.mac")?,
+    if let Mac::Dcf(dcf) = &network.mac {
+        self::check_dcf(dcf)?;
     }
     link::check_queue(&key("queue"), &network.queue)?;
     for (name, written) in
@@ -63,60 +49,41 @@ pub(super) fn check(network: &Adhoc) -> CheckResult {
     require(network.queue.discipline != Discipline::FqCodel, key("queue.discipline"), || {
         "the queue of a radio is one for all flows\nuse \"codel\"".into()
     })?;
-    match &network.routing {
-        Routing::Aodv(aodv) => self::check_aodv(aodv)?,
-        Routing::Dsr(dsr) => {
-            self::check_dsr(dsr)?;
-            let confirms = dsr.confirm == Keyword(NextHopConfirmation::NetworkLayer);
-            let hears = matches!(network.mac, Mac::Dcf(_)) || network.mobility.is_static();
-            require(hears || confirms, key("mac"), || {
-                "DSR over TDMA with mobile nodes: broken links would not be detected\n\
-                 TDMA has no acknowledgments; add routing.confirm = \"network-layer\", or use \
-                 mac.kind = \"dcf\", static nodes, or AODV, which sends hello messages over TDMA"
-                    .into()
-            })?;
-            require(!confirms || dsr.flow_state.0.is_none(), key("routing.flow_state"), || {
-                "flow state needs confirmation by the link layer\n\
-                 remove it, or routing.confirm = \"network-layer\""
-                    .into()
-            })?;
-        }
-        Routing::Static(_) | Routing::None(_) | Routing::Registered(_) => {}
+    if let Routing::Dsr(dsr) = &network.routing {
+        self::check_dsr(dsr, network)?;
     }
-    check_route_probe(network)?;
-    if let Some(LinkSignals { lead }) = network.link_signals {
-        require_positive("network.link_signals.lead".into(), lead)?;
-        require_at_most("network.link_signals.lead".into(), lead, MAX_PROTOCOL_TIME)?;
-    }
-    if let Some(retry) = network.link_retry {
-        require(matches!(network.mac, Mac::Dcf(_)), "network.link_retry", || {
-            "`link_retry` over TDMA, which reports no failure\nuse mac.kind = \"dcf\", or leave it out"
-                .into()
-        })?;
-        check_link_retry(retry)?;
-    }
-    check_arp(&network.arp)
+    require(
+        network.route_probe.is_none() || network.feedback == Feedback::Rfn,
+        key("route_probe"),
+        || "`route_probe` without RFNs\nadd feedback = \"rfn\"".into(),
+    )?;
+    require(
+        network.link_retry.is_none() || matches!(network.mac, Mac::Dcf(_)),
+        key("link_retry"),
+        || {
+            "`link_retry` over TDMA, which reports no failure\nuse mac.kind = \"dcf\", or leave it out".into()
+        },
+    )
 }
 
-fn check_link_retry(LinkRetry { most, heard_within, .. }: LinkRetry) -> CheckResult {
-    let key = |name: &str| format!("network.link_retry.{name}");
-    require_range(key("most"), "the number of retries", most.into(), 1, 1_000)?;
-    if let Some(within) = heard_within {
-        require_positive(key("heard_within"), within)?;
-        require_at_most(key("heard_within"), within, MAX_PROTOCOL_TIME)?;
-    }
-    Ok(())
-}
-
-fn check_route_probe(network: &Adhoc) -> CheckResult {
-    let Some(probe) = network.route_probe else { return Ok(()) };
-    require(network.feedback == Feedback::Rfn, "network.route_probe", || {
-        "`route_probe` without RFNs\nadd feedback = \"rfn\"".into()
+fn check_dsr(dsr: &Dsr, network: &Adhoc) -> CheckResult {
+    let confirms = dsr.confirm == Keyword(NextHopConfirmation::NetworkLayer);
+    let hears = matches!(network.mac, Mac::Dcf(_)) || network.mobility.is_static();
+    require(hears || confirms, "network.mac", || {
+        "DSR over TDMA with mobile nodes: broken links would not be detected\n\
+         TDMA has no acknowledgments; add routing.confirm = \"network-layer\", or use \
+         mac.kind = \"dcf\", static nodes, or AODV, which sends hello messages over TDMA"
+            .into()
     })?;
-    let key = |name: &str| format!("network.route_probe.{name}");
-    require_positive(key("every"), probe.every)?;
-    require_at_most(key("every"), probe.every, MAX_PROTOCOL_TIME)?;
-    require_range(key("most"), "the number of echo requests", probe.most.into(), 1, 1_000_000)
+    let OrNone(Some(flow)) = dsr.flow_state else { return Ok(()) };
+    require(flow.fits_header(), "network.routing.flow_state.timeout", || {
+        format!("a timeout of {}\nthe header encodes whole seconds, 1 s to 65535 s", flow.timeout)
+    })?;
+    require(!confirms, "network.routing.flow_state", || {
+        "flow state needs confirmation by the link layer\n\
+         remove it, or routing.confirm = \"network-layer\""
+            .into()
+    })
 }
 
 fn check_mobility(network: &Adhoc) -> CheckResult {
@@ -220,16 +187,6 @@ fn check_radio(radio: &Radio, nodes: u32) -> CheckResult {
     require(shadowed || radio.decorrelation.is_none(), key("decorrelation"), || {
         "`decorrelation` without shadowing\nadd shadowing = \"6 dB\", or another deviation".into()
     })?;
-    require_probability(key("packet_error_rate"), radio.packet_error_rate)?;
-    if let Some(Energy { transmit, receive, idle, off }) = radio.energy {
-        for (name, power) in
-            [("transmit", transmit), ("receive", receive), ("idle", idle), ("off", off)]
-        {
-            require(power.watts() >= 0.0, key(&format!("energy.{name}")), || {
-                format!("a power of {power}\nit is at least 0 W")
-            })?;
-        }
-    }
     let limit = |name: &str, threshold: bool| {
         key(&format!("{name}_{}", if threshold { "threshold" } else { "range" }))
     };
@@ -312,63 +269,5 @@ fn check_dcf(dcf: &Dcf) -> CheckResult {
     }
     require(dcf.cw_min <= dcf.cw_max, key("cw_max"), || {
         format!("cw_max {} is below cw_min, {}", dcf.cw_max, dcf.cw_min)
-    })?;
-    dcf.check_ranges("network.mac")
-}
-
-fn check_aodv(aodv: &Aodv) -> CheckResult {
-    let key = |name: &str| format!("network.routing.{name}");
-    aodv.check_ranges("network.routing")?;
-    if let RequestRetry::OnDemand(pause) = aodv.search {
-        require_at_most(key("search.on-demand"), pause, MAX_PROTOCOL_TIME)?;
-    }
-    aodv.hello.0.as_ref().map_or(Ok(()), |hello| hello.check_ranges(&key("hello")))
-}
-
-fn check_dsr(dsr: &Dsr) -> CheckResult {
-    let key = |name: &str| format!("network.routing.{name}");
-    dsr.check_ranges("network.routing")?;
-    if let Some((cache, paths)) = dsr.cache.limits() {
-        let key = |name: &str| key(&format!("cache.{cache}.{name}"));
-        require_range(key("primary"), "the number of paths", paths.primary.into(), 1, 65_535)?;
-        require_range(key("secondary"), "the number of paths", paths.secondary.into(), 1, 65_535)?;
-        if let Lifetime::Limited(time) = paths.timeout {
-            require_positive(key("timeout"), time)?;
-            require_at_most(key("timeout"), time, MAX_PROTOCOL_TIME)?;
-        }
-    }
-    let (name, nodes) = match dsr.request_memory {
-        RequestTableKind::Numbers(RequestTableIds { nodes, numbers }) => {
-            let key = key("request_memory.numbers.numbers");
-            require_range(key, "the number of requests", numbers.into(), 1, 16)?;
-            ("numbers", nodes)
-        }
-        RequestTableKind::Highest(RequestTableHighest { nodes }) => ("highest", nodes),
-    };
-    let nodes_key = key(&format!("request_memory.{name}.nodes"));
-    require_range(nodes_key, "the number of nodes", nodes.into(), 1, 65_535)?;
-    if let OrNone(Some(flow)) = dsr.flow_state {
-        require(flow.fits_header(), key("flow_state.timeout"), || {
-            format!(
-                "a timeout of {}\nthe header encodes whole seconds, 1 s to 65535 s",
-                flow.timeout
-            )
-        })?;
-        require_range(
-            key("flow_state.establish"),
-            "the number of packets",
-            flow.establish.into(),
-            1,
-            255,
-        )?;
-        require_at_most(key("flow_state.refresh"), flow.refresh, MAX_PROTOCOL_TIME)?;
-    }
-    Ok(())
-}
-
-fn check_arp(arp: &Arp) -> CheckResult {
-    match arp {
-        Arp::Off => Ok(()),
-        Arp::On(arp) => arp.check_ranges("network.arp"),
-    }
+    })
 }

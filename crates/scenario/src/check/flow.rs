@@ -5,7 +5,8 @@ use driftway_tcp::RecoveryKind;
 use super::adhoc;
 use super::application;
 use super::numbers::check_node;
-use crate::problem::{CheckResult, require, require_positive, require_range};
+use crate::problem::{CheckResult, require};
+use crate::rules::Table;
 use crate::{Adhoc, Aid, Application, Flow, Network, Phase, Size, Tcp, Time, Transport};
 
 pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -> CheckResult {
@@ -141,10 +142,6 @@ fn check_back(key: &str, application: Application, transport: Transport) -> Chec
 /// IP and TCP headers without options: the MSS does not account for options (RFC 6691).
 pub(super) const TCP_IP_BYTES: u64 = 40;
 const UDP_IP_BYTES: u64 = 28;
-/// TCP_MIN_SND_MSS of Linux: 40 bytes of options and 8 of payload.
-const MIN_MSS_BYTES: u64 = 48;
-/// The largest IP datagram without its headers.
-const MAX_MSS_BYTES: u64 = 65_495;
 /// RFC 7323 §2.3: windows are smaller than 2³⁰.
 const MAX_WINDOW_BYTES: u64 = (1 << 30) - 1;
 
@@ -165,7 +162,7 @@ pub(super) fn check_tcp(key: &str, tcp: &Tcp) -> CheckResult {
         )
     })?;
     check_dependencies(key, tcp)?;
-    require_range(format!("{key}.mss"), "an mss of", tcp.mss.0, MIN_MSS_BYTES, MAX_MSS_BYTES)?;
+    tcp.check_ranges(key)?;
     let window = tcp.window_bytes();
     let window_key = format!("{key}.window");
     require(window >= tcp.mss.0, &window_key, || {
@@ -184,8 +181,6 @@ pub(super) fn check_tcp(key: &str, tcp: &Tcp) -> CheckResult {
             Size(window)
         )
     })?;
-    require_positive(format!("{key}.tick.rtt"), tcp.tick.rtt)?;
-    require_positive(format!("{key}.tick.timer"), tcp.tick.timer)?;
     if let Phase::At(phase) = tcp.tick.phase {
         require(phase < tcp.tick.timer, format!("{key}.tick.phase"), || {
             format!(
@@ -194,28 +189,17 @@ pub(super) fn check_tcp(key: &str, tcp: &Tcp) -> CheckResult {
             )
         })?;
     }
-    require_positive(format!("{key}.delayed_ack_timeout"), tcp.delayed_ack_timeout)?;
-    require_range(
-        format!("{key}.initial_window"),
-        "an initial window of",
-        tcp.initial_window.into(),
-        1,
-        1000,
-    )?;
     for (name, time) in [("min_rto", tcp.min_rto), ("initial_rto", tcp.initial_rto)] {
-        require_positive(format!("{key}.{name}"), time)?;
         require(time <= tcp.max_rto, format!("{key}.{name}"), || {
             format!("`{name}` of {time} is longer than max_rto, {}", tcp.max_rto)
         })?;
     }
-    require_positive(format!("{key}.persist_min"), tcp.persist_min)?;
     require(tcp.persist_min <= tcp.persist_max, format!("{key}.persist_max"), || {
         format!(
             "persist_max of {} is shorter than persist_min, {}",
             tcp.persist_max, tcp.persist_min
         )
-    })?;
-    tcp.keep_alive.map_or(Ok(()), |time| require_positive(format!("{key}.keep_alive"), time))
+    })
 }
 
 /// Checks options that depend on other options.

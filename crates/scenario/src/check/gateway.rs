@@ -3,11 +3,9 @@
 use super::adhoc;
 use super::flow::{TCP_IP_BYTES, check_aid, check_tcp};
 use super::numbers::check_node;
-use crate::problem::{CheckResult, require, require_range};
+use crate::problem::{CheckResult, require};
+use crate::rules::Table;
 use crate::{Flow, Gateway, Mixed, Network, Size, Transport};
-
-/// Largest buffer (bytes).
-const MAX_BUFFER: u64 = 1 << 30;
 
 pub(super) fn check(mixed: &Mixed, gateway: &Gateway, network: &Network) -> CheckResult {
     let key = "network.gateway";
@@ -23,8 +21,7 @@ pub(super) fn check(mixed: &Mixed, gateway: &Gateway, network: &Network) -> Chec
             )
         })?;
     }
-    let buffer = format!("{key}.buffer");
-    require_range(buffer, "a buffer in bytes of", gateway.buffer.0, 1, MAX_BUFFER)?;
+    gateway.check_ranges(key)?;
     for (name, leg) in gateway.legs() {
         let key = format!("{key}.{name}");
         check_aid(&format!("{key}.aid"), &leg.aid, Transport::Tcp)?;

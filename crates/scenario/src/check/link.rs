@@ -3,7 +3,7 @@
 use driftway_base::Duration;
 use driftway_link::{CodelConfig, Duplex, RedConfig};
 
-use crate::problem::{CheckResult, require, require_positive, require_probability, require_range};
+use crate::problem::{CheckResult, require, require_positive, require_range};
 use crate::queue::MIN_BYTES;
 use crate::trace::TraceFile;
 use crate::{
@@ -21,7 +21,6 @@ pub(super) fn check_link(key: &str, link: &Link) -> CheckResult {
     check_loss(key, link.loss)?;
     check_queue(&format!("{key}.queue"), &link.queue)?;
     check_reverse(key, link.reverse.as_ref())?;
-    require_probability(format!("{key}.mark_loss"), link.mark_loss)?;
     check_together(key, link)
 }
 
@@ -38,24 +37,12 @@ pub(super) fn check_override(key: &str, change: &LinkOverride) -> CheckResult {
         check_queue(&format!("{key}.queue"), found)?;
     }
     check_reverse(key, change.reverse.as_ref())?;
-    require_probability(format!("{key}.mark_loss"), change.mark_loss.unwrap_or(0.0))?;
     refuse_both_forms(key, change.rate.as_ref(), change.trace.as_ref())
 }
 
 fn check_reverse(key: &str, back: Option<&Reverse>) -> CheckResult {
     let Some(back) = back else { return Ok(()) };
-    let change = LinkOverride {
-        rate: back.rate.clone(),
-        delay: back.delay.clone(),
-        bit_error_rate: back.bit_error_rate,
-        packet_error_rate: back.packet_error_rate,
-        burst: back.burst,
-        loss: back.loss,
-        queue: back.queue.clone(),
-        trace: back.trace.clone(),
-        ..LinkOverride::default()
-    };
-    check_override(&format!("{key}.reverse"), &change)
+    check_override(&format!("{key}.reverse"), &back.as_override())
 }
 
 /// Checks the keys of a link that depend on each other.
@@ -115,11 +102,6 @@ fn check_link_delay(key: &str, delay: &LinkDelay) -> CheckResult {
 
 fn check_burst(key: &str, burst: Option<BurstLosses>) -> CheckResult {
     let Some(BurstLosses { rate, mean_length }) = burst else { return Ok(()) };
-    require(
-        mean_length.is_finite() && mean_length >= 1.0,
-        format!("{key}.burst.mean_length"),
-        || format!("a mean length of {mean_length} packets\na burst has at least one packet"),
-    )?;
     // The next burst begins at once with more.
     let most = mean_length / (1.0 + mean_length);
     require(rate >= 0.0 && rate <= most, format!("{key}.burst.rate"), || {
@@ -167,21 +149,12 @@ pub(super) fn check_delay(key: &str, delay: Delay) -> CheckResult {
 }
 
 fn check_errors(key: &str, bit: Option<f64>, packet: Option<f64>) -> CheckResult {
-    require_probability(format!("{key}.bit_error_rate"), bit.unwrap_or(0.0))?;
-    require_probability(format!("{key}.packet_error_rate"), packet.unwrap_or(0.0))?;
     require(bit.is_none() || packet.is_none(), format!("{key}.packet_error_rate"), || {
         "both bit_error_rate and packet_error_rate\na link has one or the other".into()
     })
 }
 
 pub(super) fn check_queue(key: &str, queue: &Queue) -> CheckResult {
-    require_range(
-        format!("{key}.packets"),
-        "the limit of packets",
-        queue.packets.into(),
-        1,
-        1_000_000,
-    )?;
     reject_keys_of_other_disciplines(key, queue)?;
     if let Some(threshold) = queue.ecn_threshold {
         let key = format!("{key}.ecn_threshold");
@@ -197,9 +170,6 @@ pub(super) fn check_queue(key: &str, queue: &Queue) -> CheckResult {
         for (name, time) in [("target", queue.target), ("interval", queue.interval)] {
             time.map_or(Ok(()), |time| require_positive(format!("{key}.{name}"), time))?;
         }
-    }
-    if let Some(time) = queue.time {
-        require_positive(format!("{key}.time"), time)?;
     }
     require(
         queue.bytes.is_none_or(|Size(bytes)| bytes >= MIN_BYTES),
@@ -239,22 +209,13 @@ fn reject_keys_of_other_disciplines(key: &str, queue: &Queue) -> CheckResult {
 
 fn check_red(key: &str, queue: &Queue, red: RedConfig) -> CheckResult {
     let (min, max) = (red.min_threshold, red.max_threshold);
-    require(min > 0.0, format!("{key}.min_threshold"), || {
-        format!("a threshold of {min} packets\nthresholds are above 0")
-    })?;
     require(min < max && max <= f64::from(queue.packets), format!("{key}.max_threshold"), || {
         format!(
             "max_threshold {max} with min_threshold {min} and {} packets\n\
              required: min_threshold < max_threshold ≤ packets",
             queue.packets
         )
-    })?;
-    for (name, share) in [("max_probability", red.max_probability), ("weight", red.weight)] {
-        require(share > 0.0 && share <= 1.0, format!("{key}.{name}"), || {
-            format!("`{name}` of {share}\nit is above 0 and at most 1")
-        })?;
-    }
-    Ok(())
+    })
 }
 
 fn check_codel(key: &str, codel: CodelConfig) -> CheckResult {

@@ -6,6 +6,7 @@ use super::{adhoc, airs, flow, gateway, link};
 use crate::error::quoted;
 use crate::node_names::MAX_NODES;
 use crate::problem::{CheckResult, Problem, require, require_range};
+use crate::rules::Table;
 use crate::{Air, Flow, Mixed, Network, Route, Wire};
 
 pub(super) fn check(mixed: &Mixed, network: &Network) -> CheckResult {
@@ -23,6 +24,7 @@ pub(super) fn check(mixed: &Mixed, network: &Network) -> CheckResult {
                 network.node_name(one)
             )
         })?;
+        wire.link.check_ranges(&key)?;
         link::check_link(&key, &wire.link)?;
     }
     check_routes(mixed, network)?;
@@ -126,7 +128,8 @@ fn check_air(air: &Air, table: &str, network: &Network) -> CheckResult {
             )
         })?;
     }
-    adhoc::check(&air.adhoc).map_err(|problem| {
+    let checked = air.adhoc.check_ranges("network").and_then(|()| adhoc::check(&air.adhoc));
+    checked.map_err(|problem| {
         let Problem { key, message } = problem;
         Problem { key: key.replacen("network", table, 1), message }
     })

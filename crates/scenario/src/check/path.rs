@@ -3,21 +3,15 @@
 use super::link;
 use super::numbers::{check_hop, check_path_node};
 use crate::Path;
-use crate::problem::{CheckResult, require, require_positive, require_range};
+use crate::problem::{CheckResult, require, require_range};
+use crate::rules::Table;
 
 pub(super) fn check(path: &Path) -> CheckResult {
-    require_range("network.hops".into(), "the number of hops", path.hops.into(), 1, 64)?;
-    if let Some(routers) = path.routers {
-        require_positive("network.routers.rfn_lifetime".into(), routers.rfn_lifetime)?;
-        if let Some(buffer) = routers.buffer {
-            let key = "network.routers.buffer.packets".into();
-            require_range(key, "the number of packets", buffer.packets.into(), 1, 1_000_000)?;
-        }
-    }
     link::check_link("network.link", &path.link)?;
     for (i, change) in path.overrides.iter().enumerate() {
         let key = format!("network.override.{i}");
         check_hop(format!("{key}.hop"), change.hop, path.hops)?;
+        change.link.check_ranges(&key)?;
         link::check_override(&key, &change.link)?;
         link::check_together(&key, &path.hop_link(change.hop))?;
     }
@@ -32,6 +26,7 @@ pub(super) fn check(path: &Path) -> CheckResult {
             )
         })?;
         require_range(format!("{key}.hops"), "the number of hops", route.hops.into(), 1, 64)?;
+        route.link.check_ranges(&key)?;
         link::check_override(&key, &route.link)?;
         link::check_together(&key, &path.parallel_link(route))?;
     }

@@ -1,8 +1,9 @@
 //! Validation of the traffic between drawn pairs.
 
 use super::numbers::check_node;
-use crate::problem::{CheckResult, require, require_range};
-use crate::traffic::{FIRST_SEED, MAX_PAIRS};
+use crate::problem::{CheckResult, require};
+use crate::rules::Table;
+use crate::traffic::FIRST_SEED;
 use crate::{Network, Time, Traffic, TrafficNodes, TrafficStart};
 
 pub(super) fn check(
@@ -17,8 +18,7 @@ pub(super) fn check(
          adhoc"
             .into()
     })?;
-    let most = MAX_PAIRS.into();
-    require_range(key("pairs"), "the number of pairs", traffic.pairs.into(), 1, most)?;
+    traffic.check_ranges(&format!("traffic.{number}"))?;
     for (name, nodes) in [("from", &traffic.from), ("to", &traffic.to)] {
         if let TrafficNodes::Listed(nodes) = nodes {
             for (at, node) in nodes.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Bursts of cross traffic.
 
-use super::cross_traffic::default_packet_bytes;
+use super::cross_traffic::{MIN_PACKET_BYTES, default_packet_bytes};
 use super::direction::Direction;
 use super::schedule::Schedule;
 use crate::keys::keys;
@@ -12,14 +12,14 @@ keys! {
         /// Number of the hop.
         hop: u32,
         /// Time from the start of one burst to the start of the next.
-        every: Option<Time> => "none, a single burst at `network.fault.first`",
+        every: Option<Time> [positive()] => "none, a single burst at `network.fault.first`",
         /// Start of the first burst.
         first: Option<Time> => "the value of `network.fault.every`",
         /// Duration of a burst; shorter than `network.fault.every`.
-        lasts: Time,
-        /// Size of the IP packets of the cross traffic. 28 B to 65535 B.
+        lasts: Time [positive()],
+        /// Size of the IP packets of the cross traffic.
         #[serde(default = "default_packet_bytes")]
-        size: Size,
+        size: Size [range("the packet size in bytes", MIN_PACKET_BYTES..=65_535)],
         /// Rate of the cross traffic.
         rate: Option<BitRate> => "twice the rate of the hop",
         /// Direction of the cross traffic: `"forward"`, `"backward"` or `"both"`.

@@ -16,7 +16,7 @@ keys! {
         #[schemars(with = "Option<crate::schema::NodeReference>")]
         node: Option<u32> => "none",
         /// Time from one warning to the next.
-        every: Option<Time> => "none, a single warning at `network.fault.first`",
+        every: Option<Time> [positive()] => "none, a single warning at `network.fault.first`",
         /// Time of the first warning.
         first: Option<Time> => "the value of `network.fault.every`",
         /// Maximum delay of a warning: each one is later than scheduled by a time drawn uniformly
@@ -25,7 +25,7 @@ keys! {
         /// Number of warnings.
         count: Option<u32> => "unlimited",
         /// Time after a warning at which the outage would occur that the hosts are warned of.
-        lead: Time,
+        lead: Time [positive()],
     }
 }
 

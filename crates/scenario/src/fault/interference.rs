@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cross_traffic::default_packet_bytes;
+use super::cross_traffic::{MIN_PACKET_BYTES, default_packet_bytes};
 use super::direction::Direction;
 use crate::keys::keys;
 use crate::value_or::value_or;
@@ -16,10 +16,10 @@ keys! {
         hop: InterferenceHop,
         /// Interval between two packets; the mean interval with
         /// `network.fault.spacing = "poisson"`.
-        every: Time,
-        /// Size of the IP packets of the cross traffic. 28 B to 65535 B.
+        every: Time [positive()],
+        /// Size of the IP packets of the cross traffic.
         #[serde(default = "default_packet_bytes")]
-        size: Size,
+        size: Size [range("the packet size in bytes", MIN_PACKET_BYTES..=65_535)],
         /// Distribution of the intervals: `"constant"` or `"poisson"`.
         spacing: Spacing = default,
         /// Direction of the cross traffic: `"forward"`, `"backward"` or `"both"`.

@@ -29,7 +29,7 @@ keys! {
         /// has before it is left out.
         origin: Option<String> => "none, the file has seconds",
         /// Time from the start of one outage to the start of the next.
-        every: Option<Time> => "none, a single outage at `network.fault.first`",
+        every: Option<Time> [positive()] => "none, a single outage at `network.fault.first`",
         /// Start of the first outage.
         first: Option<Time> => "the value of `network.fault.every`",
         /// Maximum delay of the start of an outage: each one starts later than scheduled by a time
@@ -46,11 +46,11 @@ keys! {
         /// Notification: `"none"`, `"icmp-unreachable"` (not of radios), or `"link"`, as of a
         /// partition.
         signal: Option<PartitionSignal> => "`\"none\"`",
-        /// Probability that a notification is lost, as of a partition. 0 to 1.
-        signal_loss: f64 => "`0`",
+        /// Probability that a notification is lost, as of a partition.
+        signal_loss: f64 [probability()] => "`0`",
         /// Time before an outage at which the hosts concerned are warned of it. Needs
         /// `network.fault.signal = "link"`.
-        lead: Option<Time> => "no warning",
+        lead: Option<Time> [positive()] => "no warning",
         /// Content of the file, once the scenario is loaded.
         #[serde(skip)]
         outages: Option<Arc<[(Instant, Instant)]>>,

@@ -14,7 +14,7 @@ keys! {
         /// Number of the hop, or `"random"`: another hop for each partition.
         hop: PartitionHop,
         /// Time from the start of one partition to the start of the next.
-        every: Option<Time> => "none, a single partition at `network.fault.first`",
+        every: Option<Time> [positive()] => "none, a single partition at `network.fault.first`",
         /// Start of the first partition.
         first: Option<Time> => "the value of `network.fault.every`",
         /// Maximum delay of the start of a partition: each one starts later than scheduled by a
@@ -38,11 +38,11 @@ keys! {
         /// Probability that a notification is lost at its origin; with
         /// `network.fault.signal = "rfn"`, of each RFN and RRN; with
         /// `network.fault.signal = "link"`, that a partition occurs without its warning
-        /// (`network.fault.lead`): that the link is down or up is always signalled. 0 to 1.
-        signal_loss: f64 = default,
+        /// (`network.fault.lead`): that the link is down or up is always signalled.
+        signal_loss: f64 [probability()] = default,
         /// Time before a partition at which the hosts at both ends of the hop are warned of it.
         /// Needs `network.fault.signal = "link"`.
-        lead: Option<Time> => "no warning",
+        lead: Option<Time> [positive()] => "no warning",
     }
 }
 

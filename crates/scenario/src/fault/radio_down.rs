@@ -15,7 +15,7 @@ keys! {
         #[schemars(with = "crate::schema::NodeReference")]
         node: u32,
         /// Time from the start of one outage to the start of the next.
-        every: Option<Time> => "none, a single outage at `network.fault.first`",
+        every: Option<Time> [positive()] => "none, a single outage at `network.fault.first`",
         /// Start of the first outage.
         first: Option<Time> => "the value of `network.fault.every`",
         /// Maximum delay of the start of an outage: each one starts later than scheduled by a time
@@ -34,11 +34,11 @@ keys! {
         /// Notification of the host at the node: `"link"` or `"none"`. It concerns all connections
         /// of the host, those over wires too.
         signal: RadioSignal => "`\"none\"`",
-        /// Probability that an outage occurs without its warning (`network.fault.lead`). 0 to 1.
-        signal_loss: f64 => "`0`",
+        /// Probability that an outage occurs without its warning (`network.fault.lead`).
+        signal_loss: f64 [probability()] => "`0`",
         /// Time before an outage at which the host at the node is warned of it. Needs
         /// `network.fault.signal = "link"`.
-        lead: Option<Time> => "no warning",
+        lead: Option<Time> [positive()] => "no warning",
     }
 }
 

@@ -15,7 +15,7 @@ keys! {
         /// Number of the hop.
         hop: u32,
         /// Time from one reordering to the next.
-        every: Option<Time> => "none, a single reordering at `network.fault.first`",
+        every: Option<Time> [positive()] => "none, a single reordering at `network.fault.first`",
         /// Time of the first reordering.
         first: Option<Time> => "the value of `network.fault.every`",
         /// Number of packets in each reordering.
@@ -28,7 +28,7 @@ keys! {
         how: ReorderMode => "`\"front\"`",
         /// Maximum time for which the first packet is held back with
         /// `network.fault.how = "reverse"`; then the packets that have arrived are released.
-        at_most: Option<Time> => "`\"5 s\"`",
+        at_most: Option<Time> [positive()] => "`\"5 s\"`",
     }
 }
 

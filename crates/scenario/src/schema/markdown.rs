@@ -139,10 +139,7 @@ impl<'a> Reference<'a> {
                 (Some(least), Some(most)) => format!("whole number, {least} to {most}"),
                 _ => "whole number".to_owned(),
             },
-            "number" => match (form.get("minimum"), form.get("maximum")) {
-                (Some(least), Some(most)) => format!("number, {least} to {most}"),
-                _ => "number".to_owned(),
-            },
+            "number" => number(form),
             "array" => match (form.get("items"), form.get("prefixItems").and_then(Value::as_array))
             {
                 (_, Some(parts)) => {
@@ -178,6 +175,21 @@ impl<'a> Reference<'a> {
             }
         }
         meaning
+    }
+}
+
+/// Describes a number by its range.
+fn number(form: &Value) -> String {
+    let bound = |included: &str, excluded: &str, word: &str| {
+        let excluded = || form.get(excluded).map(|bound| format!("{word} {bound}"));
+        form.get(included).map(Value::to_string).or_else(excluded)
+    };
+    let low = bound("minimum", "exclusiveMinimum", "above");
+    match (low, bound("maximum", "exclusiveMaximum", "below")) {
+        (Some(low), Some(high)) => format!("number, {low} to {high}"),
+        (Some(low), None) if form.get("minimum").is_some() => format!("number, at least {low}"),
+        (Some(low), None) => format!("number, {low}"),
+        (None, _) => "number".to_owned(),
     }
 }
 

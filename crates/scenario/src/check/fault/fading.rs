@@ -3,7 +3,7 @@
 use super::hop;
 use super::radio_down::check_radio;
 use super::schedule::{check_count, check_jitter, require_start};
-use crate::problem::{CheckResult, require, require_positive};
+use crate::problem::{CheckResult, require};
 use crate::{FalseWarning, Network, Time};
 
 pub(super) fn check(key: &str, warning: &FalseWarning, network: &Network) -> CheckResult {
@@ -26,6 +26,5 @@ pub(super) fn check(key: &str, warning: &FalseWarning, network: &Network) -> Che
     }
     check_count(key, warning.count)?;
     require_start(key, warning.every, warning.first, false, "")?;
-    check_jitter(key, warning.every, warning.jitter, Time::default())?;
-    require_positive(format!("{key}.lead"), warning.lead)
+    check_jitter(key, warning.every, warning.jitter, Time::default())
 }

@@ -1,8 +1,7 @@
 //! Continuous cross traffic.
 
-use super::cross_traffic::check_size;
 use super::hop;
-use crate::problem::{CheckResult, require, require_positive};
+use crate::problem::{CheckResult, require};
 use crate::{Interference, InterferenceHop, Network};
 
 pub(super) fn check(key: &str, interference: &Interference, network: &Network) -> CheckResult {
@@ -16,16 +15,14 @@ pub(super) fn check(key: &str, interference: &Interference, network: &Network) -
     match interference.hop {
         InterferenceHop::Number(number) => {
             hop::check(key, number, network)?;
-            hop::require_shared_rate(key, number, network)?;
+            hop::require_shared_rate(key, number, network)
         }
         InterferenceHop::Intermediate => {
             let hops = hop::hop_count(network);
             require(hops > 1, format!("{key}.hop"), || {
                 "a path of one hop has no intermediate node\nuse hop = 1".into()
             })?;
-            (1..=hops).try_for_each(|hop| hop::require_shared_rate(key, hop, network))?;
+            (1..=hops).try_for_each(|hop| hop::require_shared_rate(key, hop, network))
         }
     }
-    require_positive(format!("{key}.every"), interference.every)?;
-    check_size(key, interference.size)
 }

@@ -2,7 +2,6 @@
 
 mod change;
 mod congestion;
-mod cross_traffic;
 mod fading;
 mod hop;
 mod interference;
@@ -13,10 +12,12 @@ mod reordering;
 mod schedule;
 
 use crate::problem::{CheckResult, require};
+use crate::rules::RuledValue;
 use crate::{Fault, Network, Time};
 
 pub(super) fn check(key: &str, fault: &Fault, network: &Network, duration: Time) -> CheckResult {
     check_kind(key, fault, network)?;
+    fault.check_inside(key)?;
     match fault {
         Fault::Partition(fault) => partition::check(key, fault, network, duration),
         Fault::Congestion(fault) => congestion::check(key, fault, network),

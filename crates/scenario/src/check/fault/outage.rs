@@ -4,7 +4,7 @@ use super::radio_down::check_radio;
 use super::schedule::check_lead;
 use super::{hop, partition, radio_down};
 use crate::check::numbers::check_node;
-use crate::problem::{CheckResult, require, require_probability};
+use crate::problem::{CheckResult, require};
 use crate::{Network, Outage, PartitionSignal, Time};
 
 pub(super) fn check(key: &str, outage: &Outage, network: &Network, duration: Time) -> CheckResult {
@@ -61,8 +61,7 @@ fn check_file(key: &str, outage: &Outage) -> CheckResult {
         })?;
     }
     let warns = outage.signal() == PartitionSignal::Link;
-    check_lead(key, outage.lead, warns, "the hosts concerned", "an outage")?;
-    require_probability(format!("{key}.signal_loss"), outage.signal_loss)
+    check_lead(key, outage.lead, warns, "the hosts concerned", "an outage")
 }
 
 /// Checks the node that has the outage.

@@ -4,7 +4,7 @@ use super::hop;
 use super::schedule::{
     check_count, check_jitter, check_lasts, check_lead, require_end_before_next, require_start,
 };
-use crate::problem::{CheckResult, require, require_probability};
+use crate::problem::{CheckResult, require};
 use crate::{Network, Partition, PartitionHop, PartitionSignal, Time};
 
 pub(super) fn check(
@@ -43,6 +43,5 @@ pub(super) fn check(
     require_end_before_next(key, partition.every, longest)?;
     check_jitter(key, partition.every, partition.jitter, longest)?;
     let warns = partition.signal == PartitionSignal::Link;
-    check_lead(key, partition.lead, warns, "the hosts at the ends of the hop", "a partition")?;
-    require_probability(format!("{key}.signal_loss"), partition.signal_loss)
+    check_lead(key, partition.lead, warns, "the hosts at the ends of the hop", "a partition")
 }

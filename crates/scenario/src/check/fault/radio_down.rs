@@ -4,7 +4,7 @@ use super::schedule::{
     check_count, check_jitter, check_lasts, check_lead, require_end_before_next, require_start,
 };
 use crate::check::numbers::check_node;
-use crate::problem::{CheckResult, require, require_probability};
+use crate::problem::{CheckResult, require};
 use crate::{Network, RadioDown, RadioSignal};
 
 pub(super) fn check(key: &str, outage: &RadioDown, network: &Network) -> CheckResult {
@@ -15,8 +15,7 @@ pub(super) fn check(key: &str, outage: &RadioDown, network: &Network) -> CheckRe
     require_end_before_next(key, outage.every, longest)?;
     check_jitter(key, outage.every, outage.jitter, longest)?;
     let warns = outage.signal == RadioSignal::Link;
-    check_lead(key, outage.lead, warns, "the host at the node", "an outage of its radio")?;
-    require_probability(format!("{key}.signal_loss"), outage.signal_loss)
+    check_lead(key, outage.lead, warns, "the host at the node", "an outage of its radio")
 }
 
 /// Checks the node of a fault of a radio.

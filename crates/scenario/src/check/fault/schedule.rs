@@ -46,9 +46,7 @@ pub(super) fn check_lead(
     who: &str,
     what: &str,
 ) -> CheckResult {
-    let Some(lead) = lead else { return Ok(()) };
-    require_positive(format!("{key}.lead"), lead)?;
-    require(warns, format!("{key}.lead"), || {
+    require(lead.is_none() || warns, format!("{key}.lead"), || {
         format!("only {who} can be warned of {what}\nadd signal = \"link\"")
     })
 }
@@ -62,9 +60,6 @@ pub(super) fn require_start(
     otherwise: bool,
     other: &str,
 ) -> CheckResult {
-    if let Some(every) = every {
-        require_positive(format!("{key}.every"), every)?;
-    }
     require(every.is_some() || first.is_some() || otherwise, key, || {
         let other = if other.is_empty() { String::new() } else { format!(", or {other}") };
         format!(
