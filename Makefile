@@ -13,7 +13,7 @@ PHASES := lint unit-build unit-and-builds size determinism demo verdicts fuzz-sh
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
-	@echo "make papers    every paper in full, to out/papers/NAME/index.html; yu-2004 takes two hours"
+	@echo "make papers    every paper in full, to out/papers/NAME/index.html; yu-2004 takes 80 minutes"
 	@echo "make test      all checks and tests"
 	@echo "make test-all  the same, a paper more in full, and longer with random bytes; half an hour"
 	@echo "make test-times  what each part of make test costs from a bare clone, in seconds of processor time"
