@@ -346,7 +346,7 @@ fn only_the_failure_point_ends_the_snooze() {
 }
 
 /// A router that has received an RFN answers further packets with RFNs of its own: the failure point is that of
-/// the link, whoever reports it.
+/// the link, and not the one that reports it.
 #[test]
 fn the_failure_point_is_that_of_the_reported_link() {
     use SignalKind::{RouteFailed, RouteRestored};

@@ -52,7 +52,7 @@ pub struct ActiveFlow {
     pub first_transmissions: FirstTransmissions,
     /// The hops of packets with data that have reached the receiver's host.
     pub hops: HopCounts,
-    /// What losses leave of the sender's congestion window.
+    /// The part of the sender's congestion window that losses leave.
     pub kept_window: KeptWindow,
     /// The sender's retransmission timeout.
     pub rto_stats: RtoStats,

@@ -1,4 +1,4 @@
-//! What losses leave of a sender's congestion window.
+//! The part of a sender's congestion window that losses leave.
 
 use driftway_tcp::Connection;
 
