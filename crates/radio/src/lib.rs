@@ -24,6 +24,7 @@
 
 #![forbid(unsafe_code)]
 
+mod counters;
 pub mod dcf;
 mod frame;
 mod leg;

@@ -21,13 +21,13 @@ macro_rules! mac_methods {
             }
 
             /// Returns the counters of a station.
-            pub fn counters(&self, station: StationId) -> &$crate::dcf::Counters {
+            pub fn counters(&self, station: StationId) -> &$crate::counters::Counters {
                 &self.$stations[station].counters
             }
 
             /// Returns the sum of all stations' counters.
-            pub fn total_counters(&self) -> $crate::dcf::Counters {
-                let mut sum = $crate::dcf::Counters::default();
+            pub fn total_counters(&self) -> $crate::counters::Counters {
+                let mut sum = $crate::counters::Counters::default();
                 self.$stations.iter().for_each(|station| sum += station.counters);
                 sum
             }

@@ -11,10 +11,10 @@ keys! {
         /// Name, in results and for a study's measures; several flows may have the same.
         name: Option<String> => "none",
         /// Sending node: its number, or its name in a mixed network or in a movement file.
-        #[schemars(with = "crate::schema::NodeReference")]
+        #[schemars(with = "crate::node_reference::NodeReference")]
         from: u32,
         /// Receiving node: its number, or its name in a mixed network or in a movement file.
-        #[schemars(with = "crate::schema::NodeReference")]
+        #[schemars(with = "crate::node_reference::NodeReference")]
         to: u32,
         /// Number of identical flows, each with its own connection; when the scenario is loaded
         /// they are expanded.

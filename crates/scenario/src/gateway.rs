@@ -8,7 +8,7 @@ keys! {
     /// than forward.
     pub struct Gateway expecting "a table with the keys of a gateway" {
         /// The gateway: a node with a radio and a wire.
-        #[schemars(with = "crate::schema::NodeReference")]
+        #[schemars(with = "crate::node_reference::NodeReference")]
         node: u32,
         /// The gateway splits every TCP connection that passes it between the air and the wires
         /// into two conjugated ones, a wireless and a wired leg, each with its own loss recovery,

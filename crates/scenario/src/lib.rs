@@ -37,6 +37,7 @@ mod measures;
 mod mixed;
 mod network;
 mod node_names;
+mod node_reference;
 mod options;
 mod overrides;
 mod path;

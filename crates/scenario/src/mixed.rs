@@ -47,7 +47,9 @@ keys! {
 #[schemars(deny_unknown_fields)]
 pub struct Wire {
     /// The two nodes that it joins, such as `["server", "router"]`.
-    #[schemars(with = "(crate::schema::NodeReference, crate::schema::NodeReference)")]
+    #[schemars(
+        with = "(crate::node_reference::NodeReference, crate::node_reference::NodeReference)"
+    )]
     pub between: [u32; 2],
     /// Keys of the link.
     #[serde(flatten)]
@@ -59,10 +61,10 @@ pub struct Wire {
 #[serde(deny_unknown_fields, expecting = "a table with the keys `at`, `to` and `via`")]
 pub struct Route {
     /// The node that the packets leave.
-    #[schemars(with = "crate::schema::NodeReference")]
+    #[schemars(with = "crate::node_reference::NodeReference")]
     pub at: u32,
     /// Their destination, which wires reach.
-    #[schemars(with = "crate::schema::NodeReference")]
+    #[schemars(with = "crate::node_reference::NodeReference")]
     pub to: u32,
     /// The wire at that node, by its number in the file, from 1.
     pub via: u32,
@@ -85,7 +87,7 @@ pub struct Air {
     pub name: String,
     /// The nodes with a radio, at least 2, in the order in which `network.air.mobility` lists
     /// positions; `"n[1-20]"` stands for `"n1"` to `"n20"`.
-    #[schemars(with = "Vec<crate::schema::NodeReference>")]
+    #[schemars(with = "Vec<crate::node_reference::NodeReference>")]
     pub radios: Vec<u32>,
     /// Keys of an ad hoc network, whose node *n* is the *n*-th element of `radios`, from 0.
     #[serde(flatten, serialize_with = "serialize_without_keys_of_network")]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::flow::MAX_FLOWS;
 use crate::keys::keys;
-use crate::schema::NodeReference;
+use crate::node_reference::NodeReference;
 use crate::value_or::{self, Forms, Found};
 use crate::{Aid, Application, Flow, Tcp, Time, Transport};
 

@@ -25,7 +25,6 @@
 
 mod access_state;
 mod config;
-mod counters;
 mod enabled;
 mod event_queue;
 mod exchange;
@@ -40,13 +39,13 @@ mod transmit_state;
 use driftway_base::{Instant, StationId};
 use typed_index_collections::{TiVec, ti_vec};
 
+pub use crate::counters::Counters;
 use crate::mac_methods::mac_methods;
 use crate::radio_time::RadioTimes;
 use crate::{MacReport, OutgoingPacket, Positions, Propagation, StationInRange};
 use access_state::{AccessState, DISABLED, PROMISCUOUS};
 use config::Timing;
 pub use config::{CaptureModel, DcfConfig, ResponseTimeout};
-pub use counters::Counters;
 pub(crate) use event_queue::{Event, EventKind, EventQueue};
 use interference::Interference;
 pub use phy::Phy;

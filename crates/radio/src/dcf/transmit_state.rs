@@ -3,8 +3,8 @@
 use driftway_base::{RandomStream, Rate, StationId};
 
 use super::config::DcfConfig;
-use super::counters::Counters;
 use crate::OutgoingPacket;
+use crate::counters::Counters;
 
 /// A response, or the next frame of an exchange, to be sent a SIFS later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

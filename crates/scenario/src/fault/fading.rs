@@ -13,7 +13,7 @@ keys! {
         hop: Option<u32> => "none",
         /// Node with a radio: its number, or its name in a mixed network or in a movement file.
         /// Alternative to `network.fault.hop`.
-        #[schemars(with = "Option<crate::schema::NodeReference>")]
+        #[schemars(with = "Option<crate::node_reference::NodeReference>")]
         node: Option<u32> => "none",
         /// Time from one warning to the next.
         every: Option<Time> [positive()] => "none, a single warning at `network.fault.first`",

@@ -18,7 +18,7 @@ keys! {
         hop: Option<u32> => "none",
         /// Node whose wires and radio all have the outage: its number, or its name in a mixed
         /// network or in a movement file. Alternative to `network.fault.hop`.
-        #[schemars(with = "Option<crate::schema::NodeReference>")]
+        #[schemars(with = "Option<crate::node_reference::NodeReference>")]
         node: Option<u32> => "none",
         /// Name of a CSV file with the outages, relative to the scenario's directory; at most 64
         /// MiB. Its columns are `start` and `end` in seconds, or in RFC 3339 with

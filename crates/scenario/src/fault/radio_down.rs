@@ -12,7 +12,7 @@ keys! {
     /// nor receives, and frames on the air from it or to it when the outage starts are lost.
     pub struct RadioDown expecting "a table with the keys of an outage of a radio" {
         /// Node: its number, or its name in a mixed network or in a movement file.
-        #[schemars(with = "crate::schema::NodeReference")]
+        #[schemars(with = "crate::node_reference::NodeReference")]
         node: u32,
         /// Time from the start of one outage to the start of the next.
         every: Option<Time> [positive()] => "none, a single outage at `network.fault.first`",

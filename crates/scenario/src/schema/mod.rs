@@ -6,7 +6,7 @@ mod markdown;
 mod types;
 
 pub(crate) use lookup::Keys;
-pub(crate) use types::{NodeName, NodeReference, OneOrSeveral, PresetName, TcpOrPreset};
+pub(crate) use types::{NodeName, OneOrSeveral, PresetName, TcpOrPreset};
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value};

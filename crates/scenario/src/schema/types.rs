@@ -87,10 +87,6 @@ inlined! {
         "pattern": r"^[A-Za-z][A-Za-z0-9_-]*(\[[0-9]+-[0-9]+\])?$",
         "examples": ["server"],
     });
-    NodeReference: _generator => json_schema!({ "anyOf": [
-        { "type": "integer", "minimum": 0 },
-        { "title": "node name", "type": "string", "examples": ["server"] },
-    ] });
 }
 
 /// A table, or an array of such tables.
@@ -111,9 +107,6 @@ impl<T: JsonSchema> JsonSchema for OneOrSeveral<T> {
 
 /// The name of a node in a mixed network, or a range of names.
 pub(crate) struct NodeName;
-
-/// The number or the name of a node.
-pub(crate) struct NodeReference;
 
 /// The name of a preset.
 pub(crate) struct PresetName;
