@@ -97,6 +97,10 @@ fn aggregate_of_run(scenario: &Scenario, metric: &str, run: &RunResult) -> Optio
                 weighted.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
             ratio(hops, packets)
         }
+        // Means of losses: their number is not recorded, so that each flow counts as much.
+        "cwnd_after_fast_retransmit_ratio" | "cwnd_after_timeout_ratio" => {
+            Some(sum / values.len() as f64)
+        }
         "rto_max_s" => values.into_iter().reduce(f64::max),
         // Times are means over the flows; throughput and counts are sums.
         _ if metric.ends_with("_s") => Some(sum / values.len() as f64),
@@ -257,6 +261,8 @@ mod test {
             "delivery_ratio",
             "mean_hops",
             "shortest_hops",
+            "cwnd_after_fast_retransmit_ratio",
+            "cwnd_after_timeout_ratio",
         ];
         assert!(sums.iter().all(|name| known.contains(name)), "{sums:?}");
     }

@@ -112,7 +112,7 @@ pub fn run_study_from(
     records: impl FnOnce(&[SelectedRun<'_>], &Runner<'_>) -> Result<Vec<RunRecord>, Error>,
 ) -> Result<(), Failure> {
     let selection = select(plan, wanted)?;
-    let options = RunnerOptions { jobs, fresh, runs: results::run_count(&plan, &selection) };
+    let options = RunnerOptions { jobs, fresh, runs: results::run_count(plan, &selection) };
     check_output(output.out)?;
     let record_dir = match (output.record, plan.source.dir()) {
         (true, None) => {

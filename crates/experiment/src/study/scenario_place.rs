@@ -1,4 +1,4 @@
-//! Where a study has its scenario: in a file beside it, or in its own file.
+//! The place of a study's scenario: a file beside it, or its own file.
 
 use std::fmt;
 

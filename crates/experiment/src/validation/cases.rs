@@ -170,7 +170,7 @@ mod test {
     fn every_case_can_be_run_and_compared() {
         let cases = ValidationCases::load(&here(), &[]).unwrap();
         let counts = (cases.cases.len(), cases.formulas.len(), cases.published.len());
-        assert_eq!(counts, (17, 9, 6));
+        assert_eq!(counts, (17, 9, 14));
         assert!(cases.formulas.iter().filter(|case| case.source.is_some()).count() == 6);
         for case in &cases.cases {
             assert_eq!(

@@ -68,7 +68,7 @@ fn names_of_no_node_and_of_several_are_refused() {
     };
     assert_eq!(
         refused("near", TABLE, "two.mov", "car7"),
-        "--set flow.0.from=car7: the movement file has no node `car7`\n\
+        "--set flow.0.from: the movement file has no node `car7`\n\
          help: did you mean `car.7`? the nodes are bus, car.7, 12"
     );
     let track = "<trk><name>Monday</name><trkseg><trkpt lat='60' lon='24'>\
