@@ -6,15 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use driftway_scenario::TomlFile;
-use rust_embed::Embed;
 
+use super::built_in;
 use crate::error::Error;
 use crate::words::available;
-
-/// The papers included in driftway.
-#[derive(Embed)]
-#[folder = "papers"]
-struct BuiltIn;
 
 /// Directory of papers.
 const PAPERS_DIR: &str = "papers";
@@ -113,13 +108,13 @@ impl Source {
                 Ok(TomlFile::text(&dir.join(file))?)
             }
             Location::BuiltIn => {
-                let bytes = BuiltIn::get(&format!("{}/{file}", self.name));
-                let there = bytes.ok_or_else(|| {
-                    Error::refused(format!("{}: there is no such file", self.display_path(file)))
-                })?;
-                String::from_utf8(there.data.into_owned()).map_err(|error| {
-                    Error::refused(format!("{}: {error}", self.display_path(file)))
-                })
+                let wrong = |why: &dyn std::fmt::Display| {
+                    Error::refused(format!("{}: {why}", self.display_path(file)))
+                };
+                let found = built_in::read(&format!("{}/{file}", self.name));
+                let bytes = found.ok_or_else(|| wrong(&"there is no such file"))?;
+                let bytes = bytes.map_err(|error| wrong(&error))?;
+                String::from_utf8(bytes).map_err(|error| wrong(&error))
             }
         }
     }
@@ -129,7 +124,10 @@ impl Source {
         match &self.place {
             Location::Text { .. } if file == STUDY_FILE => true,
             Location::Dir { dir, .. } | Location::Text { dir, .. } => dir.join(file).is_file(),
-            Location::BuiltIn => BuiltIn::get(&format!("{}/{file}", self.name)).is_some(),
+            Location::BuiltIn => {
+                let path = format!("{}/{file}", self.name);
+                built_in::paths().any(|of| of == path)
+            }
         }
     }
 
@@ -210,11 +208,11 @@ impl Source {
             }
             Location::BuiltIn => {
                 std::fs::create_dir(&own)?;
-                let files = BuiltIn::iter().filter_map(|path| {
+                let mut files = built_in::paths().filter_map(|path| {
                     let file = path.strip_prefix(&self.name)?.strip_prefix('/')?;
-                    Some((own.join(file), BuiltIn::get(&path)?.data))
+                    Some((own.join(file), built_in::read(path)?))
                 });
-                files.into_iter().try_for_each(|(path, data)| std::fs::write(path, data))
+                files.try_for_each(|(path, content)| std::fs::write(path, content?))
             }
         }
     }
@@ -246,7 +244,7 @@ pub fn paper_names() -> BTreeSet<String> {
 
 fn built_in_papers() -> BTreeSet<String> {
     let is_paper = |path: &str| path.strip_suffix(PAPER_FILE)?.strip_suffix('/').map(str::to_owned);
-    BuiltIn::iter().filter_map(|path| is_paper(&path)).collect()
+    built_in::paths().filter_map(is_paper).collect()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod applied_keys;
 pub mod arm;
+mod built_in;
 pub mod cause;
 pub mod check;
 pub mod citations;
