@@ -63,13 +63,13 @@ pub struct MeanCurve {
 impl MeanCurve {
     /// The curve as a trace.
     pub fn trace(self) -> Box<CurveTrace> {
-        let halves = self.points.iter().map(|(_, _, half)| *half).collect();
+        let intervals = self.points.iter().map(|(_, mean, half)| (*mean, *half)).collect();
         let (x, y) = self.points.into_iter().map(|(x, y, _)| (x, y)).unzip();
         let trace = CurveTrace::new(x, y)
             .mode(mode(self.connected))
             .name(self.name)
             .marker(Marker::new().symbol(self.symbol).size(8).color(self.colour.clone()))
-            .error_y(error_bars(halves, &self.colour))
+            .error_y(error_bars(intervals, &self.colour))
             .hover_text_array(self.hover)
             .hover_info(HoverInfo::Text);
         match self.connected {
@@ -105,9 +105,14 @@ fn mode(connected: bool) -> Mode {
     if connected { Mode::LinesMarkers } else { Mode::Markers }
 }
 
-/// Vertical error bars of these half-widths.
-pub fn error_bars(halves: Vec<f64>, colour: &str) -> ErrorData {
-    ErrorData::new(ErrorType::Data).array(halves).color(colour.to_owned()).thickness(2.0).width(6)
+/// Vertical error bars of these means and half-widths. No value that is drawn can be negative, so that the bar of a
+/// positive mean ends at zero.
+pub fn error_bars(intervals: Vec<(f64, f64)>, colour: &str) -> ErrorData {
+    let below = |(mean, half): &(f64, f64)| if *mean < 0.0 { *half } else { half.min(*mean) };
+    let minus = intervals.iter().map(below).collect();
+    let plus = intervals.into_iter().map(|(_, half)| half).collect();
+    let bars = ErrorData::new(ErrorType::Data).symmetric(false).array(plus).array_minus(minus);
+    bars.color(colour.to_owned()).thickness(2.0).width(6)
 }
 
 /// Half of an interval; 0 without one.
@@ -169,6 +174,14 @@ fn log_ticks(least: f64, most: f64) -> Vec<f64> {
 #[cfg(test)]
 mod test {
     use super::*;
+
+    #[test]
+    fn no_error_bar_ends_below_zero() {
+        let bars = error_bars(vec![(5.0, 2.0), (1.0, 3.0), (-1.0, 2.0)], "#000");
+        let json = serde_json::to_value(bars).unwrap();
+        assert_eq!(json["array"], serde_json::json!([2.0, 3.0, 2.0]));
+        assert_eq!(json["arrayminus"], serde_json::json!([2.0, 1.0, 2.0]));
+    }
 
     #[test]
     fn ticks_are_in_the_unit_of_the_axis() {

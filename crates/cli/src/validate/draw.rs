@@ -108,11 +108,11 @@ fn values<'a>(
 }
 
 fn with_bars(points: Vec<(Position, f64, f64)>, name: &str, colour: &str) -> Box<CurveTrace> {
-    let halves = points.iter().map(|(.., half)| *half).collect();
+    let intervals = points.iter().map(|(_, mean, half)| (*mean, *half)).collect();
     let (x, y) = points.into_iter().map(|(x, y, _)| (x, y)).unzip();
     CurveTrace::new(x, y)
         .mode(Mode::Markers)
         .name(escaped(name))
         .marker(Marker::new().size(9).color(colour.to_owned()))
-        .error_y(error_bars(halves, colour))
+        .error_y(error_bars(intervals, colour))
 }
