@@ -6,47 +6,40 @@ use predicates::str::contains;
 use crate::paper::paper_dir;
 use crate::*;
 
-const NUMBERS: &str = r#"
-given = ["20 runs of the paper"]
+const README: &str = r#"# Two
 
-[[cited]]
-text = "TCP times out {TIMEOUTS} times"
-gives = ["9:tcp:"]
+In 20 runs of the paper TCP times out TIMEOUTS times, and one and one is 2.
 
-[[cited]]
-text = "it times out {TIMEOUTS} times"
-run = "s.toml"
-set = { "flow.0.aid" = "none" }
-gives = ["timeouts"]
+<!-- sources
+given 20
+TIMEOUTS = 9:tcp:
+2 = $ driftway --version > /dev/null && echo 2
+-->
 
-[[cited]]
-text = "one and one is {2}"
-command = "driftway --version > /dev/null && echo 2"
-
-[[table]]
-name = "timeouts"
+<!-- table
 corner = "arm"
 rows = [["TCP", "tcp"], ["ATCP", "atcp"]]
 columns = [["timeouts", "{1 9:{0}:} ± {± 9:{0}:}"]]
+-->
+<!-- end -->
 "#;
 
-const README: &str = "# Two\n\nIn 20 runs of the paper TCP times out TIMEOUTS times, and one and one is 2.\n\n\
-                      <!-- table timeouts -->\n<!-- end -->\n";
+/// The key of the cause.
+const SOURCES: &str = r#"sources = 'TIMEOUTS = timeouts in s.toml with { "flow.0.aid" = "none" }'"#;
 
-/// A paper with recorded results, cited numbers and a README.
+/// A paper with recorded results and sources of the numbers in its texts.
 fn recorded() -> (TestDir, String) {
-    let bench = paper_dir(&[("\"it takes seconds\"", "\"it times out TIMEOUTS times\"")]);
+    let cause = format!("\"it times out TIMEOUTS times\"\n{SOURCES}");
+    let bench = paper_dir(&[("\"it takes seconds\"", &cause)]);
     bench.stdout(&["paper", "two", "--record"]);
     let csv = fs::read_to_string(bench.path("papers/two/results.csv")).unwrap();
     let row = csv.lines().find(|line| line.starts_with("9,timeouts,tcp,")).unwrap();
     let timeouts = row.split(',').nth(4).unwrap().to_owned();
-    let write = |name: &str, text: &str| {
-        bench.file(&format!("papers/two/{name}"), &text.replace("TIMEOUTS", &timeouts));
-    };
-    write("numbers.toml", NUMBERS);
-    write("README.md", README);
     let paper = fs::read_to_string(bench.path("papers/two/paper.toml")).unwrap();
-    write("paper.toml", &paper);
+    for (name, text) in [("README.md", README), ("paper.toml", &paper)] {
+        let text = text.replace("TIMEOUTS", &timeouts);
+        bench.file(&format!("papers/two/{name}"), &text);
+    }
     bench.stdout(&["paper", "two", "--record"]);
     (bench, timeouts)
 }
@@ -65,13 +58,16 @@ fn cited_numbers_and_tables_match_the_results() {
 #[test]
 fn a_number_that_differs_is_a_failure() {
     for (file, from, to, says) in [
-        ("README.md", "one is 2.", "one is 3.", "1 entry stale"),
+        ("README.md", "one is 2.", "one is 3.", "1 entry stale, 1 number without source"),
+        ("README.md", "2 = $", "3 = $", "1 number wrong, 1 entry stale, 1 number without"),
         ("README.md", "| ATCP | 0.0", "| ATCP | 0.1", "1 entry stale"),
         ("README.md", "# Two", "# Two\n\nAnd 17 more.", "1 number without source"),
-        ("numbers.toml", "&& echo 2", "&& echo 3", "1 number wrong"),
-        ("numbers.toml", "&& echo 2", "&& false", "1 number wrong"),
-        ("numbers.toml", "\"9:tcp:\"", "\"9:tpc:\"", "1 number wrong"),
-        ("numbers.toml", "20 runs of", "21 runs of", "1 entry stale, 1 number without source"),
+        ("README.md", "<!-- end -->", "<!-- end -->\n\nAnd 17 more.", "1 number without source"),
+        ("README.md", "&& echo 2", "&& echo 3", "1 number wrong"),
+        ("README.md", "&& echo 2", "&& false", "1 number wrong"),
+        ("README.md", "= 9:tcp:", "= 9:tpc:", "1 number wrong"),
+        ("README.md", "given 20", "given 20, 21", "1 entry stale"),
+        ("paper.toml", "times out ", "times out after 7 s ", "1 number without source"),
     ] {
         let (bench, _) = recorded();
         let path = bench.path(&format!("papers/two/{file}"));
@@ -98,12 +94,11 @@ fn results_that_differ_from_the_recorded_ones_are_a_failure() {
 }
 
 #[test]
-fn an_invalid_file_of_numbers_is_invalid_input() {
+fn invalid_sources_are_invalid_input() {
     let (bench, _) = recorded();
     for (file, text, says) in [
-        ("numbers.toml", "gvien = []", "unknown key `gvien`"),
-        ("numbers.toml", "[[cited]]\ntext = \"none\"\ngives = []", "has no number in braces"),
-        ("numbers.toml", "[[cited]]\ntext = \"{2}\"\ngives = []", "has 1 numbers, and `gives` 0"),
+        ("README.md", "<!-- sources gvien 2 -->", "README.md:1: `gvien 2` is neither"),
+        ("README.md", "\n<!-- table\nrow = 1\n-->\n<!-- end -->", "README.md:2: the table is"),
         ("results.csv", "a,b\n", "results.csv:1: the columns are"),
     ] {
         let path = bench.path(&format!("papers/two/{file}"));
@@ -113,7 +108,14 @@ fn an_invalid_file_of_numbers_is_invalid_input() {
         bench.driftway(&line).assert().code(2).stderr(contains(says));
         fs::write(&path, kept).unwrap();
     }
-    let says = contains("numbers.toml: there is no such file");
-    let bench = paper::paper_dir(&[]);
+    let path = bench.path("papers/two/paper.toml");
+    let kept = fs::read_to_string(&path).unwrap();
+    fs::write(&path, kept.replace("timeouts in s.toml", "timeout in s.toml")).unwrap();
+    bench.driftway(&["paper", "two", "--numbers"]).assert().code(1);
+    fs::write(&path, kept.replace("sources = '", "sources = 'two, ")).unwrap();
+    let says = contains("paper.toml: cause `").and(contains("`two` is not a number"));
+    bench.driftway(&["paper", "two", "--numbers"]).assert().code(2).stderr(says);
+    fs::remove_file(bench.path("papers/two/results.csv")).unwrap();
+    let says = contains("results.csv: there is no such file");
     bench.driftway(&["paper", "two", "--numbers"]).assert().code(2).stderr(says);
 }

@@ -45,7 +45,6 @@ fn the_examples_of_the_help_work() {
     fs::create_dir_all(&paper).unwrap();
     fs::write(paper.join("s.toml"), SCENARIO).unwrap();
     fs::write(paper.join("paper.toml"), paper::PAPER).unwrap();
-    fs::write(paper.join("numbers.toml"), "given = []").unwrap();
     bench.stdout(&["paper", "liu-singh-2001", "--record"]);
     let binary = assert_cmd::cargo::cargo_bin("driftway");
     let path = std::env::join_paths(

@@ -16,6 +16,8 @@ pub struct Explanation {
     pub text: String,
     /// The command whose output shows it.
     pub shown_by: String,
+    /// Sources of the numbers in `text`.
+    pub sources: Option<String>,
 }
 
 /// The causes of a statement: a name, or a list of names and of tables with places; the first one that
@@ -62,6 +64,8 @@ pub struct PlacedCause {
     pub readings: Vec<String>,
     /// The numbers that show it here, which follow the text of the cause.
     pub numbers: Option<String>,
+    /// Sources of the numbers in `numbers`.
+    pub sources: Option<String>,
     /// The command for this place.
     #[schemars(extend("x-default" = "that of the cause"))]
     pub shown_by: Option<String>,

@@ -308,6 +308,9 @@ pub struct OpenQuestion {
     pub run: String,
     /// The reason.
     pub because: String,
+    /// Sources of the numbers in `because`.
+    #[serde(skip_serializing)]
+    pub sources: Option<String>,
     /// True if the value was chosen by its results.
     #[serde(default)]
     pub fitted: bool,

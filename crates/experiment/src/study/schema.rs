@@ -22,7 +22,45 @@ measured. A paper is a study with the paper's values, its statements and their c
 run. `studies/pauses.toml` is an example of a study, `papers/liu-singh-2001/paper.toml` one of a paper.
 
 The number of runs of a figure is fixed before its verdicts are looked at, and is equal for all its arms.
-`driftway paper NAME --record` writes `results.csv`, `verdicts.csv`, and the marked tables of the README.
+`driftway paper NAME --record` writes `results.csv`, `verdicts.csv`, and the tables of the README.
+
+## Sources of numbers
+
+`driftway paper NAME --numbers` compares each number in README.md, in causes and in open questions with its source.
+In a README the sources stand in a comment after the text, in `paper.toml` in the key `sources`:
+
+```text
+<!-- sources
+given 20, 1.5
+925 = 8:tcp:10 ms
+22.8 = saved chain:dsr-ecn:4 / chain:dsr:4
+331, 510 = $ sh papers/yu-2004/why.sh 50-1 elfn | awk '/m.s/ { print $5 }'
+925, 134 = completion_s, timeouts in figure-8.toml with { \"flow.0.tcp.delayed_ack\" = false }
+-->
+```
+
+- `given`: numbers that are not results, such as settings and the paper's.
+- `FIGURE:ARM:X`, or `FIGURE:ARM:X:METRIC`: a recorded result. Figures and arms may be lists with commas; X may be `*`,
+  `first` or `last`. `A / B`, `A - B`; `least` and `most` of several; `saved`, `more` and `percent` are 1 − A / B,
+  A / B − 1 and A / B in per cent; `k` divides by 1000.
+- `$`: a command that prints exactly these numbers.
+- `METRICS in FILE with { … }`: means over runs of a scenario of the paper.
+
+Numbers with a derivation stand in the order of the text. Numbers of sections, figures and RFCs are names. A table is
+generated from its definition in a comment before it:
+
+```text
+<!-- table
+corner = \"arm\"
+rows = [[\"Reno alone\", \"plain\"], [\"EPLN alone\", \"epln\"]]
+columns = [\"5 m/s\", \"20 m/s\"]
+cell = \"{k parts:{0}:{column}}\"
+-->
+<!-- end -->
+```
+
+A row has a name and texts for `{0}`, `{1}` and so on, a column a name and a text for `{column}`; without `cell` it is
+the cell. Other braces are expressions, `{2 …}` with two decimals, `{± …}` the half-width of the interval.
 ";
 
 /// The JSON schema (draft 2020-12) of a study's file.

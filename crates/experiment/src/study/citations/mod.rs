@@ -1,27 +1,33 @@
-//! Comparison of the numbers cited in a paper's texts with their derivations.
+//! Comparison of the numbers cited in a paper's texts with their sources.
 
 pub mod expression;
-pub mod format;
-pub mod table;
+mod passage;
+mod sources;
+mod table;
 pub mod text;
 
 use driftway_scenario::Scenario;
 
-use super::files::{PAPER_FILE as PAPER, Source};
+use super::files::{PAPER_FILE, Source};
 use super::format::{Measure, Study};
 use super::measure::{mean, read_sample};
 use super::plan::Plan;
 use super::stored_results::{self, StoredResults};
 use crate::error::Error;
 use crate::runner::{Job, Runner, Task};
-pub use format::README;
-use format::{CitedPassage, NUMBERS_FILE, NumbersFile};
-use text::{AnnotatedPassage, agrees, collapse_whitespace, find_uncited};
+use sources::{Derivation, DerivedNumbers, Sources};
+use text::{agrees, collapse_whitespace, numbers_in};
+
+/// The prose that accompanies a paper's file.
+pub const README: &str = "README.md";
+
+/// The page with tables of several papers. Papers outside of a repository have none.
+const SHARED_PAGE: &str = "../../docs/papers.md";
 
 /// A cited number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CitedNumber {
-    /// The passage in which it is cited.
+    /// The words around it.
     pub passage: String,
     /// The number as written.
     pub cited: String,
@@ -43,10 +49,10 @@ impl CitedNumber {
 pub struct CitationReport {
     /// All cited numbers.
     pub numbers: Vec<CitedNumber>,
-    /// Passages that no text contains, and tables that are out of date.
+    /// Sources of numbers that the text does not have, and tables that are out of date.
     pub missing: Vec<String>,
-    /// Numbers without a derivation: the text, and their context.
-    pub uncited: Vec<(&'static str, String)>,
+    /// Numbers without a source: the text, and their context.
+    pub uncited: Vec<(String, String)>,
 }
 
 impl CitationReport {
@@ -78,84 +84,69 @@ pub fn read_stored_results(source: &Source) -> Result<StoredResults, Error> {
 /// A table cannot be generated.
 pub fn tables(plan: &Plan, kept: &StoredResults) -> Result<Vec<(String, String)>, Error> {
     let source = &plan.source;
-    if !source.has_file(NUMBERS_FILE) {
-        return Ok(Vec::new());
-    }
-    let wrong = |what| invalid_numbers(source, what);
-    let mut files: Vec<(String, String)> = Vec::new();
-    for table in read_numbers_file(source)?.tables {
-        if !source.has_file(&table.file) {
-            continue;
+    let mut files = Vec::new();
+    for (file, name) in [(README, ""), (SHARED_PAGE, source.name.as_str())] {
+        if source.has_file(file) {
+            let text = source.read_file(file)?;
+            let updated = table::update_tables(&text, name, &plan.study, kept);
+            let updated = updated.map_err(|(line, what)| {
+                Error::refused(format!("{}:{line}: {what}", source.display_path(file)))
+            })?;
+            files.push((file.to_owned(), updated));
         }
-        let at = match files.iter().position(|(file, _)| *file == table.file) {
-            Some(at) => at,
-            None => {
-                files.push((table.file.clone(), source.read_file(&table.file)?));
-                files.len() - 1
-            }
-        };
-        files[at].1 = table.insert_into(&files[at].1, &plan.study, kept).map_err(wrong)?;
     }
     Ok(files)
 }
 
-fn invalid_numbers(source: &Source, what: String) -> Error {
-    Error::refused(format!("{}: {what}", source.display_path(NUMBERS_FILE)))
-}
-
-fn read_numbers_file(source: &Source) -> Result<NumbersFile, Error> {
-    Ok(driftway_scenario::TomlFile::parse(
-        &source.display_path(NUMBERS_FILE),
-        source.read_file(NUMBERS_FILE)?,
-    )?
-    .read()?)
+/// A text with numbers.
+struct Text {
+    /// Its place.
+    place: String,
+    text: String,
+    /// The block with its sources.
+    sources: String,
 }
 
 /// Checks all numbers of a paper; `shell` runs a command and returns its output.
 ///
 /// # Errors
 ///
-/// An invalid file, or a failed run.
+/// Invalid sources, no recorded results, or a failed run.
 pub fn check(
     plan: &Plan,
     runner: &Runner<'_>,
     shell: impl Fn(&str) -> Result<String, String>,
 ) -> Result<CitationReport, Error> {
     let source = &plan.source;
-    for (file, help) in [
-        (NUMBERS_FILE, "it lists the numbers that README.md and the causes in paper.toml cite"),
-        (stored_results::RESULTS_FILE, "`driftway paper NAME --record` writes it"),
-    ] {
-        if !source.has_file(file) {
-            let message = format!("{}: there is no such file", source.display_path(file));
-            return Err(Error::refused_with(message, help.to_owned()));
-        }
+    if !source.has_file(stored_results::RESULTS_FILE) {
+        let file = source.display_path(stored_results::RESULTS_FILE);
+        let help = "`driftway paper NAME --record` writes it".to_owned();
+        return Err(Error::refused_with(format!("{file}: there is no such file"), help));
     }
-    let numbers = read_numbers_file(source)?;
     let kept = read_stored_results(source)?;
-    let prose = if source.has_file(README) { source.read_file(README)? } else { String::new() };
-    let texts =
-        [(README, collapse_whitespace(&table::prose(&prose))), (PAPER, cause_texts(&plan.study))];
+    let mut texts = readme_texts(source)?;
+    texts.extend(paper_texts(source, &plan.study));
     let mut checked = CitationReport::default();
-    let mut known: Vec<String> =
-        numbers.given.iter().map(|passage| collapse_whitespace(passage)).collect();
-    for (at, passage) in known.iter().enumerate() {
-        if !texts.iter().any(|(_, text)| text.contains(passage.as_str())) {
-            checked.missing.push(format!("given, number {}: “{passage}” is in no text", at + 1));
+    for Text { place, text, sources } in texts {
+        let invalid = |what| Error::refused(format!("{place}: {what}"));
+        let sources = Sources::parse(&sources).map_err(invalid)?;
+        let occurrences = numbers_in(&text);
+        let found = sources.attribute(&occurrences);
+        for number in found.missing {
+            checked.missing.push(format!("{place}: {number} is not in the text at its place"));
         }
-    }
-    for cited in &numbers.cited {
-        let passage = AnnotatedPassage::parse(&cited.text);
-        let passage = passage.map_err(|what| invalid_numbers(source, what))?;
-        if !texts.iter().any(|(_, text)| text.contains(&passage.text)) {
-            checked.missing.push(format!("“{}” is in no text", passage.text));
+        let uncited = found.uncited.iter().map(|of| (place.clone(), of.context.clone()));
+        checked.uncited.extend(uncited);
+        let mut contexts = found.derived.iter().map(|of| of.context.as_str());
+        for numbers in &sources.derived {
+            for (cited, (value, derivation)) in
+                numbers.numbers.iter().zip(derive_numbers(plan, &kept, runner, &shell, numbers)?)
+            {
+                let passage = contexts.next().unwrap_or_default().to_owned();
+                let cited = cited.clone();
+                checked.numbers.push(CitedNumber { passage, cited, value, derivation });
+            }
         }
-        let found = derive_numbers(plan, &kept, runner, &shell, cited, passage.numbers.len())?;
-        for (number, (value, derivation)) in passage.numbers.iter().zip(found) {
-            let (passage, cited) = (passage.text.clone(), number.clone());
-            checked.numbers.push(CitedNumber { passage, cited, value, derivation });
-        }
-        known.push(passage.text);
     }
     for (file, right) in tables(plan, &kept)? {
         if source.read_file(&file)? != right {
@@ -164,54 +155,55 @@ pub fn check(
             checked.missing.push(text);
         }
     }
-    for (name, text) in &texts {
-        checked
-            .uncited
-            .extend(find_uncited(text, &known).into_iter().map(|around| (*name, around)));
-    }
     Ok(checked)
 }
 
 /// A number, or the reason why there is none, and its derivation.
 type Derived = (Result<f64, String>, String);
 
-/// Derives the `count` numbers of a passage.
 fn derive_numbers(
     plan: &Plan,
     kept: &StoredResults,
     runner: &Runner<'_>,
     shell: &impl Fn(&str) -> Result<String, String>,
-    cited: &CitedPassage,
-    count: usize,
+    of: &DerivedNumbers,
 ) -> Result<Vec<Derived>, Error> {
-    if let Some(command) = &cited.command {
-        let numbers = shell(command).and_then(|text| {
-            let numbers: Option<Vec<f64>> =
-                text.split_whitespace().map(|n| n.parse().ok()).collect();
-            let numbers = numbers.filter(|numbers| numbers.len() == count);
-            numbers.ok_or_else(|| {
-                format!("it prints “{}” instead of {count} numbers", collapse_whitespace(&text))
-            })
-        });
-        let each = |at: usize| numbers.as_ref().map(|of| of[at]).map_err(Clone::clone);
-        return Ok((0..count).map(|at| (each(at), command.clone())).collect());
+    let count = of.numbers.len();
+    match &of.derivation {
+        Derivation::Expression(text) => {
+            Ok(vec![(expression::evaluate(text, &plan.study, kept), text.clone())])
+        }
+        Derivation::Command(command) => {
+            let numbers = shell(command).and_then(|text| {
+                let numbers: Option<Vec<f64>> =
+                    text.split_whitespace().map(|n| n.parse().ok()).collect();
+                let numbers = numbers.filter(|numbers| numbers.len() == count);
+                numbers.ok_or_else(|| {
+                    format!("it prints “{}” instead of {count} numbers", collapse_whitespace(&text))
+                })
+            });
+            let each = |at: usize| numbers.as_ref().map(|of| of[at]).map_err(Clone::clone);
+            Ok((0..count).map(|at| (each(at), command.clone())).collect())
+        }
+        Derivation::Runs { metrics, file, set } => {
+            let set: Vec<_> =
+                set.iter().map(|(key, value)| (key.clone(), value.0.clone())).collect();
+            run_scenario(plan, runner, metrics, file, set)
+        }
     }
-    if cited.gives.len() != count {
-        let given = cited.gives.len();
-        let what = format!(
-            "“{}” has {count} numbers, and `gives` {given}",
-            collapse_whitespace(&cited.text)
-        );
-        return Err(invalid_numbers(&plan.source, what));
-    }
-    let Some(file) = &cited.run else {
-        let each = |text: &String| (expression::evaluate(text, &plan.study, kept), text.clone());
-        return Ok(cited.gives.iter().map(each).collect());
-    };
-    let set: Vec<_> = cited.set.iter().map(|(key, value)| (key.clone(), value.0.clone())).collect();
-    let scenario =
-        Scenario::parse(&plan.source.display_path(file), &plan.source.read_file(file)?, &set)?;
-    let job = Job::new(scenario, plan.source.command_path(file), set);
+}
+
+/// The means of `metrics` over as many runs as the figures have.
+fn run_scenario(
+    plan: &Plan,
+    runner: &Runner<'_>,
+    metrics: &[String],
+    file: &str,
+    set: Vec<(String, String)>,
+) -> Result<Vec<Derived>, Error> {
+    let source = &plan.source;
+    let scenario = Scenario::parse(&source.display_path(file), &source.read_file(file)?, &set)?;
+    let job = Job::new(scenario, source.command_path(file), set);
     let seeds = (0..plan.study.runs).map(|at| plan.study.first_seed + at);
     let tasks: Vec<Task<'_>> = seeds.map(|seed| Task { job: &job, seed, step: None }).collect();
     let records = runner.run(&tasks)?;
@@ -223,14 +215,44 @@ fn derive_numbers(
         let by = format!("{metric}: {} --runs {}", job.command(), plan.study.runs);
         (mean.map(|of| of.mean), by)
     };
-    Ok(cited.gives.iter().map(each).collect())
+    Ok(metrics.iter().map(each).collect())
 }
 
-/// The causes of disagreements and open questions in a study's file, as one text.
-fn cause_texts(study: &Study) -> String {
-    let placed = study.statements.iter().flat_map(|statement| &statement.because.0);
-    let numbers = placed.filter_map(|placed| placed.numbers.as_deref());
-    let causes = study.causes.values().map(|cause| cause.text.as_str()).chain(numbers);
-    let open = study.open.iter().map(|open| open.because.as_str());
-    collapse_whitespace(&causes.chain(open).collect::<Vec<_>>().join("\n"))
+/// The texts of the README.
+fn readme_texts(source: &Source) -> Result<Vec<Text>, Error> {
+    if !source.has_file(README) {
+        return Ok(Vec::new());
+    }
+    let of = |passage: passage::Passage| Text {
+        place: format!("{}:{}", source.display_path(README), passage.line),
+        text: passage.text,
+        sources: passage.sources,
+    };
+    Ok(passage::passages(&source.read_file(README)?).into_iter().map(of).collect())
+}
+
+/// The causes of disagreements, with the numbers of their places, and the open questions.
+fn paper_texts(source: &Source, study: &Study) -> Vec<Text> {
+    let file = source.display_path(PAPER_FILE);
+    let text = |what: String, text: &str, sources: &Option<String>| Text {
+        place: format!("{file}: {what}"),
+        text: text.to_owned(),
+        sources: sources.clone().unwrap_or_default(),
+    };
+    let causes = study.causes.iter();
+    let mut all: Vec<_> = causes
+        .map(|(name, cause)| text(format!("cause `{name}`"), &cause.text, &cause.sources))
+        .collect();
+    for statement in &study.statements {
+        for placed in &statement.because.0 {
+            if let Some(numbers) = &placed.numbers {
+                let what = format!("statement `{}`", statement.id);
+                all.push(text(what, numbers, &placed.sources));
+            }
+        }
+    }
+    let open = study.open.iter();
+    let open = open.map(|of| text(format!("open, “{}”", of.what), &of.because, &of.sources));
+    all.extend(open);
+    all
 }

@@ -1,43 +1,91 @@
-//! Tables of a README, generated from recorded results.
+//! Tables of a README, generated from recorded results. A comment before a table defines it:
+//!
+//! ```text
+//! <!-- table
+//! corner = "arm"
+//! rows = [["Reno alone", "plain"], ["EPLN", "epln"]]
+//! columns = ["5 m/s", "20 m/s"]
+//! cell = "{k parts:{0}:{column}}"
+//! -->
+//!
+//! | arm | 5 m/s | 20 m/s |
+//!
+//! <!-- end -->
+//! ```
+//!
+//! In a file that several papers share, `<!-- table NAME` has the name of the paper.
+
+use serde::Deserialize;
 
 use super::expression::evaluate;
-use super::format::ReadmeTable;
 use crate::study::format::Study;
 use crate::study::stored_results::StoredResults;
 
-/// The end of a table in a README.
-const END: &str = "<!-- end -->";
+/// Begin of the comment that defines a table.
+pub const TABLE: &str = "<!-- table";
 
-impl ReadmeTable {
-    /// The start of the table in a README.
-    fn begin(&self) -> String {
-        format!("<!-- table {} -->", self.name)
+/// The end of a table.
+pub const END: &str = "<!-- end -->";
+
+/// The definition of a table.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a table")]
+struct TableDefinition {
+    /// Heading of the column with the rows' names.
+    #[serde(default)]
+    corner: String,
+    /// Rows.
+    rows: Vec<Line>,
+    /// Columns.
+    columns: Vec<Line>,
+    /// The cell of all columns. `{0}`, `{1}` and so on are the texts of the row, `{column}` that of
+    /// the column; the remaining braces contain expressions. `{8:tcp:10 ms}` has no decimals;
+    /// `{2 8:tcp:10 ms}` has two; `{± 8:tcp:10 ms}` is the half-width of the interval.
+    cell: Option<String>,
+}
+
+/// A row or column.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "a text, or an array of texts")]
+enum Line {
+    /// Its name, which is also its text.
+    Name(String),
+    /// Its name, and its texts: of a column without `cell` the cell.
+    Texts(Vec<String>),
+}
+
+impl Line {
+    /// Name.
+    fn name(&self) -> &str {
+        match self {
+            Self::Name(name) => name,
+            Self::Texts(texts) => texts.first().map_or("", String::as_str),
+        }
     }
 
+    /// Texts.
+    fn texts(&self) -> &[String] {
+        match self {
+            Self::Name(name) => std::slice::from_ref(name),
+            Self::Texts(texts) => texts.get(1..).unwrap_or_default(),
+        }
+    }
+}
+
+impl TableDefinition {
     /// The table as Markdown.
-    ///
-    /// # Errors
-    ///
-    /// A cell that is not a number.
-    pub fn markdown(&self, study: &Study, kept: &StoredResults) -> Result<String, String> {
-        let titles = self.columns.iter().map(|(title, _)| title.as_str());
+    fn markdown(&self, study: &Study, kept: &StoredResults) -> Result<String, String> {
         let mut text = format!("| {} |", self.corner);
-        titles.for_each(|title| text += &format!(" {title} |"));
+        self.columns.iter().for_each(|column| text += &format!(" {} |", column.name()));
         text += "\n|---|";
         text += &"---|".repeat(self.columns.len());
         text += "\n";
         for row in &self.rows {
-            let (title, values) = row
-                .split_first()
-                .map_or(("", row.as_slice()), |(title, rest)| (title.as_str(), rest));
-            text += &format!("| {title} |");
-            for (_, cell) in &self.columns {
-                let values = values.iter().enumerate();
-                let cell = values.fold(cell.clone(), |cell, (number, value)| {
-                    cell.replace(&format!("{{{number}}}"), value)
-                });
+            text += &format!("| {} |", row.name());
+            for column in &self.columns {
+                let cell = self.cell(row, column);
                 let cell = fill_cell(&cell, study, kept)
-                    .map_err(|error| format!("table {}, row {title}: {error}", self.name))?;
+                    .map_err(|error| format!("row {}: {error}", row.name()))?;
                 text += &format!(" {cell} |");
             }
             text += "\n";
@@ -45,49 +93,56 @@ impl ReadmeTable {
         Ok(text)
     }
 
-    /// Returns `readme` with this table updated.
-    ///
-    /// # Errors
-    ///
-    /// The table has no markers there, or a cell is not a number.
-    pub fn insert_into(
-        &self,
-        readme: &str,
-        study: &Study,
-        kept: &StoredResults,
-    ) -> Result<String, String> {
-        let begin = self.begin();
-        let place = readme.split_once(&begin).and_then(|(before, after)| {
-            let (_, behind) = after.split_once(END)?;
-            Some((before, behind))
-        });
-        let (before, behind) =
-            place.ok_or_else(|| format!("{} has no `{begin}` followed by `{END}`", self.file))?;
-        let table = self.markdown(study, kept)?;
-        Ok(format!("{before}{begin}\n\n{table}\n{END}{behind}"))
+    /// A cell, with the texts of its row and column.
+    fn cell(&self, row: &Line, column: &Line) -> String {
+        let text = column.texts().first().map_or("", String::as_str);
+        let cell = match &self.cell {
+            Some(cell) => cell.replace("{column}", text),
+            None => text.to_owned(),
+        };
+        let texts = row.texts().iter().enumerate();
+        texts.fold(cell, |cell, (number, text)| cell.replace(&format!("{{{number}}}"), text))
     }
 }
 
-/// Returns `readme` without its tables, code and comments.
-pub fn prose(readme: &str) -> String {
-    let mut text = String::new();
-    let (mut code, mut table) = (false, false);
-    for line in readme.lines() {
-        let trimmed = line.trim_start();
-        if trimmed.starts_with("```") {
-            code = !code;
-        } else if trimmed.starts_with("<!-- table ") || trimmed.starts_with("<!-- not checked") {
-            table = true;
-        } else if trimmed.starts_with(END) {
-            table = false;
-        } else if !code && !table {
-            // Text between backticks is code.
-            let plain = line.split('`').step_by(2).collect::<Vec<_>>().join(" ");
-            text += &plain;
-            text += "\n";
+/// Returns `text` with its tables updated: those with the name `paper`, in a README those without
+/// a name.
+///
+/// # Errors
+///
+/// A definition is invalid, has no end, or a cell is not a number: the line, and a message.
+pub fn update_tables(
+    text: &str,
+    paper: &str,
+    study: &Study,
+    kept: &StoredResults,
+) -> Result<String, (usize, String)> {
+    let mut updated = String::new();
+    let mut rest = text;
+    while let Some(at) = find_table(rest) {
+        let line = text[..text.len() - rest.len() + at].lines().count() + 1;
+        let open = |what: &str| (line, format!("the table has no `{what}`"));
+        let (definition, behind) = rest[at + TABLE.len()..].split_once("-->").ok_or(open("-->"))?;
+        let (_, behind) = behind.split_once(END).ok_or(open(END))?;
+        let kept_length = rest.len() - behind.len();
+        let (name, definition) = definition.split_once('\n').unwrap_or((definition, ""));
+        if name.trim() == paper {
+            let definition: TableDefinition = toml::from_str(definition)
+                .map_err(|error| (line, format!("the table is invalid: {}", error.message())))?;
+            let table = definition.markdown(study, kept).map_err(|what| (line, what))?;
+            let comment_end = at + rest[at..].find("-->").unwrap_or(0) + 3;
+            updated += &format!("{}\n\n{table}\n{END}", &rest[..comment_end]);
+        } else {
+            updated += &rest[..kept_length];
         }
+        rest = behind;
     }
-    text
+    Ok(updated + rest)
+}
+
+/// The place of the next table, which begins a line.
+fn find_table(text: &str) -> Option<usize> {
+    if text.starts_with(TABLE) { Some(0) } else { text.find("\n<!-- table").map(|at| at + 1) }
 }
 
 /// Replaces the expressions in `cell` by numbers.
@@ -133,10 +188,7 @@ mod test {
     use super::*;
     use crate::study::stored_results::{ResultKey, StoredValue};
 
-    const README: &str =
-        "# A\n\n<!-- table t -->\nold 1\n<!-- end -->\n\nProse 5 `code 6`.\n\n```sh\n7\n```\n";
-
-    fn filled(readme: &str, cell: &str) -> Result<String, String> {
+    fn filled(text: &str) -> Result<String, (usize, String)> {
         let study = "title = 't'\n[[figure]]\nid = '8'\ntitle = 't'\n\
                      y = [{ metric = 'm', label = 'l' }]";
         let study =
@@ -148,41 +200,48 @@ mod test {
             x: "10 ms".into(),
         };
         let number = StoredValue { mean: Some(-12.345), ci90_half: Some(1.6), quick: None };
-        let kept = StoredResults([(name, number)].into());
-        let table = ReadmeTable {
-            name: "t".to_owned(),
-            file: "README.md".to_owned(),
-            corner: "at".to_owned(),
-            rows: vec![vec!["ten".to_owned(), "10 ms".to_owned()]],
-            columns: vec![("TCP".to_owned(), cell.to_owned())],
-        };
-        table.insert_into(readme, &study, &kept)
+        update_tables(text, "", &study, &StoredResults([(name, number)].into()))
+    }
+
+    fn readme(rows: &str, columns: &str) -> String {
+        let definition = format!("corner = 'at'\nrows = [{rows}]\ncolumns = [{columns}]");
+        format!("# A\n\n<!-- table\n{definition}\n-->\nold 1\n<!-- end -->\n\nProse 5.\n")
     }
 
     #[test]
     fn a_table_is_updated_in_place() {
-        let text = filled(README, "{1 8:tcp:{0}} ± {± 8:tcp:{0}}").unwrap();
-        assert!(
-            text.contains(
-                "<!-- table t -->\n\n| at | TCP |\n|---|---|\n| ten | −12.3 ± 2 |\n\n<!--"
-            )
-        );
+        let before = readme("['ten', '10 ms']", "['TCP', '{1 8:tcp:{0}} ± {± 8:tcp:{0}}']");
+        let text = filled(&before).unwrap();
+        let table = "-->\n\n| at | TCP |\n|---|---|\n| ten | −12.3 ± 2 |\n\n<!-- end";
+        assert!(text.contains(table), "{text}");
         assert!(text.starts_with("# A\n") && text.contains("Prose 5") && !text.contains("old"));
-        assert_eq!(filled(&text, "{1 8:tcp:{0}} ± {± 8:tcp:{0}}").unwrap(), text, "stays");
+        assert_eq!(filled(&text).unwrap(), text, "stays");
+        let other = before.replace("<!-- table", "<!-- table yu-2004");
+        assert_eq!(filled(&other).unwrap(), other, "of another paper");
+    }
+
+    #[test]
+    fn one_cell_serves_all_columns() {
+        let columns = "'tcp', ['again', 'tcp']]\ncell = '{8:{column}:{0}}'\n#";
+        let text = filled(&readme("'10 ms'", columns)).unwrap();
+        assert!(
+            text.contains("| at | tcp | again |\n|---|---|---|\n| 10 ms | −12 | −12 |"),
+            "{text}"
+        );
     }
 
     #[test]
     fn missing_parts_are_reported() {
-        assert!(filled("# A", "{8:tcp:{0}}").unwrap_err().contains("has no `<!-- table t -->`"));
-        assert!(filled(README, "{9:tcp:{0}}").unwrap_err().contains("row ten: there is no figure"));
-        assert!(filled(README, "{8:tcp:10 ms").unwrap_err().contains("no closing"));
-    }
-
-    #[test]
-    fn prose_excludes_tables_and_code() {
-        assert_eq!(
-            prose(README).split_whitespace().collect::<Vec<_>>(),
-            ["#", "A", "Prose", "5", "."]
-        );
+        for (text, says) in [
+            (readme("['ten', '10 ms']", "['TCP', '{9:tcp:{0}}']"), "row ten: there is no figure"),
+            (readme("'ten'", "['TCP', '{8:tcp:10 ms']"), "no closing"),
+            (readme("'ten'", "3"), "a text, or an array of texts"),
+            (readme("'ten'", "'t']\ncels = ['x'"), "unknown field `cels`"),
+            (readme("'ten'", "'t'").replace(END, ""), "has no `<!-- end -->`"),
+            ("# A\n\n<!-- table\n".to_owned(), "has no `-->`"),
+        ] {
+            let (line, what) = filled(&text).unwrap_err();
+            assert!(line == 3 && what.contains(says), "{line}: {what}");
+        }
     }
 }

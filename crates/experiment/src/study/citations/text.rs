@@ -1,37 +1,12 @@
-//! Numbers in texts: which are cited, and whether they agree with the results.
+//! Numbers in texts: where they are, and whether they agree with the results.
 
-/// A passage of a text with its cited numbers, which a file writes in braces.
+/// A number in a text.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AnnotatedPassage {
-    /// The text without braces, with whitespace collapsed.
-    pub text: String,
-    /// The numbers as written.
-    pub numbers: Vec<String>,
-}
-
-impl AnnotatedPassage {
-    /// Parses a passage.
-    ///
-    /// # Errors
-    ///
-    /// A message for the user.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let (mut plain, mut numbers) = (String::new(), Vec::new());
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once('{') {
-            let (number, behind) =
-                after.split_once('}').ok_or_else(|| format!("`{text}` has no closing `}}`"))?;
-            parse_number(number).ok_or_else(|| format!("`{number}` is not a number"))?;
-            numbers.push(number.to_owned());
-            plain += before;
-            plain += number;
-            rest = behind;
-        }
-        if numbers.is_empty() {
-            return Err(format!("`{text}` has no number in braces"));
-        }
-        Ok(Self { text: collapse_whitespace(&(plain + rest)), numbers })
-    }
+pub struct Occurrence {
+    /// The number as written, without its sign.
+    pub number: String,
+    /// The number with the words around it.
+    pub context: String,
 }
 
 /// Collapses whitespace to single spaces.
@@ -40,7 +15,7 @@ pub fn collapse_whitespace(text: &str) -> String {
 }
 
 /// A number as written in a text: `1,198`, `2.5`, `−60`.
-fn parse_number(text: &str) -> Option<f64> {
+pub fn parse_number(text: &str) -> Option<f64> {
     let plain: String = text.chars().filter(|c| *c != ',').collect();
     let plain = plain.replace('−', "-");
     let digits = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
@@ -56,18 +31,21 @@ pub fn agrees(cited: &str, found: f64) -> bool {
     (value - found).abs() <= 0.5 * unit + 5e-6 * found.abs()
 }
 
-/// The numbers of `text` outside all passages of `known`, each with its context. Numbers after
-/// `RFC`, `§`, `figure` and `section` are names.
-pub fn find_uncited(text: &str, known: &[String]) -> Vec<String> {
+/// Words after which a number is a name.
+const NAMED: [&str; 4] = ["RFC", "§", "figure", "section"];
+
+/// Words after which all numbers of a list are names: `figures 8, 9 and 13`.
+const NAMED_LISTS: [&str; 2] = ["figures", "sections"];
+
+/// Separators of the numbers of a list.
+const SEPARATORS: [&str; 4] = [",", "and", "or", "to"];
+
+/// The numbers of `text`. Numbers after `RFC`, `§`, `figure` and `section`, and in words such as
+/// `ns-2`, `4.4BSD` and 802.11, are names.
+pub fn numbers_in(text: &str) -> Vec<Occurrence> {
     let text = collapse_whitespace(text);
-    let mut covered = vec![false; text.len()];
-    for passage in known.iter().filter(|passage| !passage.is_empty()) {
-        for (at, _) in text.match_indices(passage.as_str()) {
-            covered[at..at + passage.len()].fill(true);
-        }
-    }
     let mut found = Vec::new();
-    let mut last_end = 0;
+    let (mut last_end, mut in_named_list) = (0, false);
     for (at, c) in text.char_indices() {
         if !c.is_ascii_digit() || at < last_end {
             continue;
@@ -75,18 +53,26 @@ pub fn find_uncited(text: &str, known: &[String]) -> Vec<String> {
         let more = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
         let length = text[at..].find(|c| !more(c)).unwrap_or(text.len() - at);
         let number = text[at..at + length].trim_end_matches(['.', ',']);
+        let since = text[last_end..at].trim();
+        let after_number = text[..last_end].ends_with(',') && since.is_empty();
+        in_named_list &= after_number || SEPARATORS.contains(&since);
         last_end = at + length;
-        let before = &text[..at];
+        let (before, behind) = (&text[..at], &text[at + number.len()..]);
         let word = before.trim_end_matches([' ', '\u{a0}']).rsplit([' ', '(']).next().unwrap_or("");
-        let names = ["RFC", "§", "figure", "figures", "Figure", "Figures", "section", "sections"];
-        let is_name = names.contains(&word)
+        let word = word.to_lowercase();
+        in_named_list |= NAMED_LISTS.contains(&word.as_str());
+        let is_name = in_named_list
+            || NAMED.iter().any(|name| name.to_lowercase() == word)
+            || number == "802.11"
             || before.ends_with('§')
-            || before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '-');
-        if !is_name && !covered[at..at + number.len()].iter().all(|covered| *covered) {
+            || behind.starts_with(char::is_alphabetic)
+            || before.ends_with(|c: char| c.is_alphanumeric() || c == '-');
+        if !is_name {
             let start = before.char_indices().rev().nth(30).map_or(0, |(at, _)| at);
             let behind = &text[at..];
             let end = behind.char_indices().nth(30).map_or(text.len(), |(more, _)| at + more);
-            found.push(format!("…{}…", &text[start..end]));
+            let context = format!("…{}…", &text[start..end]);
+            found.push(Occurrence { number: number.to_owned(), context });
         }
     }
     found
@@ -95,16 +81,6 @@ pub fn find_uncited(text: &str, known: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod test {
     use super::*;
-
-    #[test]
-    fn braces_mark_the_numbers() {
-        let passage = AnnotatedPassage::parse("takes {1,198} s\n  at {2.5} ms").unwrap();
-        assert_eq!(passage.text, "takes 1,198 s at 2.5 ms");
-        assert_eq!(passage.numbers, ["1,198", "2.5"]);
-        for wrong in ["no number", "{12", "{soon}", "{inf}", "{1e3}"] {
-            assert!(AnnotatedPassage::parse(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn a_number_agrees_to_its_own_digits() {
@@ -123,11 +99,12 @@ mod test {
     }
 
     #[test]
-    fn uncited_numbers_are_found() {
-        let known = ["takes 925 s".to_owned(), "20 runs".to_owned()];
-        let text = "It takes 925 s in\n20 runs (RFC 6298, §5.2, figure 8, 4.4BSD), and 3.5 s more.";
-        let found = find_uncited(text, &known);
-        assert_eq!(found.len(), 2, "{found:?}");
-        assert!(found[0].contains("4.4BSD") && found[1].contains("3.5 s more"), "{found:?}");
+    fn numbers_are_found_and_names_are_not() {
+        let text = "It takes 1,925 s in\n20 runs (RFC 6298, §5.2, figure 8, ns-2), and 3.5 s, 4. \
+                    Figures 8, 9 and 13 to 15 have 802.11 and 4.4BSD, 16 not; figure 8 and 17.";
+        let found = numbers_in(text);
+        let numbers: Vec<_> = found.iter().map(|of| of.number.as_str()).collect();
+        assert_eq!(numbers, ["1,925", "20", "3.5", "4", "16", "17"]);
+        assert_eq!(found[1].context, "…It takes 1,925 s in 20 runs (RFC 6298, §5.2, figur…");
     }
 }
