@@ -36,12 +36,20 @@
     }
     return 430 + legend;
   };
+  // Range of an axis of categories, one for each arm: those of hidden arms take no place.
+  const range = (layout, data) => {
+    if (layout.xaxis?.type !== "category") return undefined;
+    const names = data.flatMap(({ visible, x }) => (visible === false ? [] : x));
+    return [-0.5, Math.max(1, new Set(names).size) - 0.5];
+  };
   const draw = () => {
     const plot = waiting.shift();
     const figure = JSON.parse(document.getElementById(`${plot.id}-data`).textContent);
     for (const trace of figure.data) trace.visible = shown(plot, trace);
     if (boxesOf(plot).length > 0) {
       figure.layout.height = height(plot, figure.data);
+      const categories = range(figure.layout, figure.data);
+      if (categories !== undefined) figure.layout.xaxis.range = categories;
     }
     Plotly.newPlot(plot, figure.data, colours(figure.layout), figure.config);
     drawn.push(plot);
@@ -67,7 +75,10 @@
         trace.legendgroup === box.dataset.group ? [index] : []);
       if (changed.length === 0) continue;
       for (const index of changed) plot.data[index].visible = box.checked;
-      Plotly.update(plot, { visible: box.checked }, { height: height(plot, plot.data) }, changed);
+      const layout = { height: height(plot, plot.data) };
+      const categories = range(plot.layout, plot.data);
+      if (categories !== undefined) layout["xaxis.range"] = categories;
+      Plotly.update(plot, { visible: box.checked }, layout, changed);
     }
   });
   dark.addEventListener("change", () => {
