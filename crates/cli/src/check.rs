@@ -14,6 +14,7 @@ use driftway_scenario::{
 
 use crate::args::{CheckArgs, FileKind, ScenarioArgs, Show};
 use crate::failure::Failure;
+use crate::short_queue;
 use crate::text::{count, list};
 
 /// Number of flows that get a line of their own.
@@ -122,8 +123,8 @@ fn summary(scenario: &Scenario) -> String {
     if scenario.flows.len() > MAX_FLOWS_LISTED {
         text += &format!("\n  and {} more flows", scenario.flows.len() - MAX_FLOWS_LISTED);
     }
-    let notes = movement_notes(scenario);
-    text.extend(notes.iter().map(|note| format!("\n  {note}")));
+    let notes = movement_notes(scenario).into_iter().chain(short_queue::notes(scenario));
+    text.extend(notes.map(|note| format!("\n  {note}")));
     for fault in scenario.network.faults() {
         text.extend(cut(fault, scenario).map(|cut| format!("\n  {cut}")));
     }

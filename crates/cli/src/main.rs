@@ -30,6 +30,7 @@ mod results_reference;
 mod run;
 mod runner;
 mod shim;
+mod short_queue;
 mod sweep;
 mod tables;
 mod terminal_width;
