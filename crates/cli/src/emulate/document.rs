@@ -10,6 +10,7 @@ use driftway_scenario::{Feedback, Scenario};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::mtu;
 use super::plan::{BackgroundProgram, Plan};
 use super::session::{End, ProgramEnd};
 use crate::args::EmulateArgs;
@@ -272,7 +273,22 @@ fn notes(scenario: &Scenario) -> Vec<String> {
                   (feedback is \"none\", as in ns-2), so traceroute and mtr do not show them; \
                   feedback = \"icmp-unreachable\" makes them";
     let silent = is_silent.then(|| silent.to_owned());
-    silent.into_iter().chain(ipv6_refusal(scenario)).collect()
+    let ipv6 = no_ipv6(mtu(scenario)).or_else(|| ipv6_refusal(scenario));
+    silent.into_iter().chain(ipv6).collect()
+}
+
+/// The smallest MTU of a link with IPv6 (RFC 8200 section 5).
+const IPV6_MTU: u16 = 1280;
+
+/// The reason why nodes have no IPv6, if they have none: a kernel gives a device with a smaller MTU
+/// no address.
+fn no_ipv6(mtu: u16) -> Option<String> {
+    (mtu < IPV6_MTU).then(|| {
+        format!(
+            "the nodes have no IPv6, which needs an MTU of {IPV6_MTU} bytes; that of their devices \
+             is {mtu}, the largest `mss` of a flow plus 40"
+        )
+    })
 }
 
 /// The packets of a direction, such as `7 packets, 6 of them delivered (525 B)`.
@@ -371,13 +387,16 @@ mod test {
     #[test]
     fn routers_that_report_nothing_are_noted() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/adhoc-aodv.toml");
-        let notes_with = |feedback: &str| {
-            let set = ("network.feedback".to_owned(), feedback.to_owned());
-            notes(&Scenario::load(Path::new(file), &[set]).unwrap())
+        let notes_with = |feedback: &str, mss: &str| {
+            let set = [("network.feedback", feedback), ("flow.0.tcp.mss", mss)];
+            let set = set.map(|(key, value)| (key.to_owned(), value.to_owned()));
+            notes(&Scenario::load(Path::new(file), &set).unwrap())
         };
-        assert!(notes_with("none")[0].contains("traceroute"));
-        let [ipv6] = &notes_with("icmp-unreachable")[..] else { panic!() };
+        assert!(notes_with("none", "1460 B")[0].contains("traceroute"));
+        let [ipv6] = &notes_with("icmp-unreachable", "1460 B")[..] else { panic!() };
         assert!(ipv6.contains("AODV finds routes to IPv4 addresses only"), "{ipv6}");
+        let [ipv6] = &notes_with("icmp-unreachable", "1239 B")[..] else { panic!() };
+        assert!(ipv6.contains("of their devices is 1279"), "{ipv6}");
     }
 
     #[test]
