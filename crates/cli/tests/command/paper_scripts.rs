@@ -1,5 +1,7 @@
 //! The scripts that find the causes of a paper's results in event logs.
 
+use assert_cmd::cargo::cargo_bin;
+
 use crate::captures::CHAIN;
 use crate::*;
 
@@ -93,4 +95,34 @@ fn the_columns_are_those_of_the_event_log() {
     for (column, name) in COLUMNS {
         assert_eq!(header.get(column - 1), Some(&name));
     }
+}
+
+#[test]
+fn the_loss_state_takes_a_part_of_a_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let run = |arguments: &[&str]| {
+        std::process::Command::new("sh")
+            .arg("papers/liu-singh-2001/loss-state.sh")
+            .args(arguments)
+            .current_dir(&root)
+            .env("DRIFTWAY", cargo_bin("driftway"))
+            .output()
+            .unwrap()
+    };
+    let times = |arguments: &[&str]| {
+        let output = run(arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let line = String::from_utf8(output.stdout).unwrap();
+        let times: Vec<u32> = line.split_whitespace().map(|time| time.parse().unwrap()).collect();
+        <[u32; 2]>::try_from(times).unwrap()
+    };
+    let [loss, end] = times(&["figure-8.toml"]);
+    assert!(loss > 0 && loss < end, "{loss} {end}");
+    let [loss, end] = times(&["figure-8.toml", "--set", "network.link.bit_error_rate=0"]);
+    assert!(loss == 0 && end > 0, "nothing is lost: {loss} {end}");
+    let usage = run(&[]);
+    assert_eq!(usage.status.code(), Some(2));
+    assert!(
+        String::from_utf8_lossy(&usage.stderr).contains("loss-state.sh FILE [--set KEY=VALUE]")
+    );
 }
