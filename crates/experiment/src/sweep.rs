@@ -178,7 +178,7 @@ fn check_not_varied(study: &Study, key: &str) -> Result<(), Error> {
     let axes = study.figures.iter().filter_map(|figure| figure.x.as_ref());
     let axes = axes.flat_map(|axis| {
         let points = axis.points.iter().flat_map(|point| point.set.keys());
-        axis.key.0.iter().chain(points)
+        axis.keys().chain(points)
     });
     match arms.chain(axes).any(|varied| varied == key) {
         true => Err(Error::refused(format!("--set {key}: the study compares values of this key"))),

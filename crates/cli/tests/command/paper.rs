@@ -74,7 +74,7 @@ label = "as it stands"
 id = "order"
 figure = "8"
 says = "ATCP is faster"
-order = { below = "atcp", above = "tcp", x = 1e-5 }
+order = "atcp < tcp at 1e-5"
 
 [[statement]]
 id = "slow"
@@ -492,14 +492,14 @@ fn an_error_in_a_paper_is_reported_with_its_place() {
             "is empty",
         ),
         ("ours = true", "readings = [\"txt\"]", "\"txt", "no reading `txt`"),
-        ("x = 1e-5 }\n\n", "x = 3e-5 }\n\n", "3e-5", "the points are 0.00001, 0.00002"),
+        ("at 1e-5\"", "at 3e-5\"", "\"atcp < tcp at", "the points are 0.00001, 0.00002"),
         ("3600 s", "3600 B", "\"3600 B", "not in the unit of completion_s"),
         ("number = \"3600 s\"\n", "", "{ arm = \"atcp\", x", "the paper's number"),
         ("\"it takes seconds\"", "\" \"", "\" \"\nshown", "a cause needs a text"),
         ("because = \"seconds\"", "because = \"second\"", "\"second\"", "did you mean `seconds`?"),
         (
-            "order = {",
-            "trend = { arm = 'tcp', goes = 'up' }\norder = {",
+            "order = ",
+            "trend = { arm = 'tcp', goes = 'up' }\norder = ",
             "{ arm = 'tcp",
             "exactly one predicate",
         ),

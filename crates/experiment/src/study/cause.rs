@@ -1,12 +1,14 @@
 //! Causes of disagreements: `[cause.NAME]`, given once, and the places where a statement names them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// A cause, `[cause.NAME]`, and the command that shows it. In both texts `{figure}` and `{reading}` stand for the figure and the reading of
+use super::text_or_table::text_or_table;
+
+/// A cause, and the command that shows it. In both texts `{figure}` and `{reading}` stand for the figure and the reading of
 /// the statement, `{ARM}` for the arm that represents ARM in this reading, and `{set ARM}` for its overrides
 /// as options `--set` of `driftway run`.
 #[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
@@ -15,9 +17,54 @@ pub struct Explanation {
     /// The cause in words.
     pub text: String,
     /// The command whose output shows it.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "the study's"))]
     pub shown_by: String,
+    /// Readings in which it is a cause, where a statement names none.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "all"))]
+    pub readings: Vec<String>,
     /// Sources of the numbers in `text`.
     pub sources: Option<String>,
+}
+
+/// The two forms of an [`Explanation`].
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "describes the notation")]
+pub(super) enum TextOrExplanation {
+    /// The cause in words.
+    Text(String),
+    /// All keys.
+    Explanation(Explanation),
+}
+
+/// Reads causes by their names.
+pub fn causes<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, Explanation>, D::Error> {
+    struct Element(Explanation);
+    impl From<Explanation> for Element {
+        fn from(cause: Explanation) -> Self {
+            Self(cause)
+        }
+    }
+    impl<'de> Deserialize<'de> for Element {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let expected = "a text, or a table with the keys of a cause";
+            let of_text = |text: &str| {
+                Self(Explanation {
+                    text: text.to_owned(),
+                    shown_by: String::new(),
+                    readings: Vec::new(),
+                    sources: None,
+                })
+            };
+            text_or_table::<D, Explanation, Self>(deserializer, expected, of_text)
+        }
+    }
+    let all = BTreeMap::<String, Element>::deserialize(deserializer)?;
+    Ok(all.into_iter().map(|(name, Element(cause))| (name, cause)).collect())
 }
 
 /// The causes of a statement: a name, or a list of names and of tables with places; the first one that
@@ -60,7 +107,7 @@ pub struct PlacedCause {
     pub figures: Vec<String>,
     /// Readings of the statement.
     #[serde(default)]
-    #[schemars(extend("x-default" = "all"))]
+    #[schemars(extend("x-default" = "those of the cause"))]
     pub readings: Vec<String>,
     /// The numbers that show it here, which follow the text of the cause.
     pub numbers: Option<String>,
@@ -113,25 +160,20 @@ struct NameOrTable(PlacedCause);
 
 impl<'de> Deserialize<'de> for NameOrTable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct NameVisitor;
-        impl<'de> Visitor<'de> for NameVisitor {
-            type Value = NameOrTable;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a cause, or a table with its places")
-            }
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<NameOrTable, E> {
-                Ok(NameOrTable(PlacedCause::everywhere(name)))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<NameOrTable, A::Error> {
-                PlacedCause::deserialize(MapAccessDeserializer::new(map)).map(NameOrTable)
-            }
-        }
-        deserializer.deserialize_any(NameVisitor)
+        let expected = "the name of a cause, or a table with its places";
+        let of_name = |name: &str| Self(PlacedCause::everywhere(name));
+        text_or_table::<D, PlacedCause, Self>(deserializer, expected, of_name)
+    }
+}
+
+impl From<PlacedCause> for NameOrTable {
+    fn from(placed: PlacedCause) -> Self {
+        Self(placed)
     }
 }
 
 /// Replaces `{NAME}` in `text` by what `value` gives for NAME; other braces stay, because commands have them.
-pub fn filled_in(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+pub fn filled_in(text: &str, mut value: impl FnMut(&str) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {

@@ -2,18 +2,14 @@
 //! runs.
 
 use driftway_base::Duration;
-use driftway_scenario::{
-    Aid, Application, Coordinate, Error, Scenario, Time, TomlFile, Unit, quantity,
-};
+use driftway_scenario::{Aid, Application, Error, Scenario, Time, TomlFile, Unit};
 use driftway_sim::network_metrics;
 use driftway_sim::results::FLOW_METRICS;
 use serde::Deserialize;
 use serde::de::value::StrDeserializer;
 
-use super::format::{
-    Arm, Axis, Figure, FlowSelector, Kernel, Measure, Point, Study, TraceAxis, TraceView,
-};
-use super::number::SettingValue;
+pub use super::axis::{axis_position, coordinate_text};
+use super::format::{Arm, Figure, FlowSelector, Kernel, Measure, Study, TraceAxis, TraceView};
 use crate::words::{available, list, suggested_metrics};
 
 /// Path to a value of the file, for a message.
@@ -50,6 +46,10 @@ pub fn check_names(file: &TomlFile, study: &Study) -> Result<(), Error> {
                 study.runs
             );
             return Err(file.error(&keys!["figure", number, "runs"], &message));
+        }
+        for (at, name) in figure.readings.iter().enumerate() {
+            let names: Vec<&str> = study.readings.iter().map(|of| of.name.as_str()).collect();
+            find_name(file, &keys!["figure", number, "readings", at], "reading", name, &names)?;
         }
         if let Some(like) = &figure.like {
             let earlier = &figure_names(study)[..number];
@@ -140,6 +140,12 @@ fn check_readings(file: &TomlFile, study: &Study) -> Result<(), Error> {
             );
             return Err(file.error(&keys!["reading", number, "name"], &message));
         }
+        if let Some(like) = &reading.like {
+            let names: Vec<&str> =
+                study.readings[..number].iter().map(|of| of.name.as_str()).collect();
+            let keys = keys!["reading", number, "like"];
+            find_name(file, &keys, "earlier reading", like, &names)?;
+        }
         for (at, figure) in reading.figures.iter().enumerate() {
             let keys = keys!["reading", number, "figures", at];
             find_name(file, &keys, "figure", figure, &figure_names(study))?;
@@ -228,22 +234,6 @@ fn find_arm(file: &TomlFile, keys: &[String], study: &Study, name: &str) -> Resu
     }
 }
 
-/// A position on an axis in base units.
-pub fn axis_position(at: &Coordinate) -> Option<(f64, Unit)> {
-    match at {
-        Coordinate::Number(number) => Some((*number, Unit::One)),
-        Coordinate::Quantity(text) => quantity(text),
-    }
-}
-
-/// A position as written in the file.
-pub fn coordinate_text(at: &Coordinate) -> String {
-    match at {
-        Coordinate::Number(number) => number.to_string(),
-        Coordinate::Quantity(text) => text.clone(),
-    }
-}
-
 /// A figure's arms, in the study's order.
 ///
 /// # Errors
@@ -265,53 +255,6 @@ pub fn figure_arms(file: &TomlFile, study: &Study, number: usize) -> Result<Vec<
     }
     let arms = study.arms.iter().zip(wanted).filter(|(_, wanted)| *wanted);
     Ok(arms.map(|(arm, _)| arm.clone()).collect())
-}
-
-/// The points of an axis, and its unit.
-///
-/// # Errors
-///
-/// An axis without points, a point that is not a quantity, or one of another unit.
-pub fn axis_points(
-    file: &TomlFile,
-    axis: &Axis,
-    figure: usize,
-) -> Result<(Vec<Point>, Unit), Error> {
-    let (by_key, by_points) = (!axis.key.0.is_empty(), !axis.points.is_empty());
-    if by_key == by_points || by_key == axis.values.is_empty() {
-        let help = "an axis has either `key` and `values`, or `points`";
-        let message = format!("invalid axis\n{help}");
-        return Err(file.error(&place(file, figure, &keys!["x"]), &message));
-    }
-    let of_keys = |x: &Coordinate| {
-        let value = SettingValue(coordinate_text(x));
-        let set = axis.key.0.iter().map(|key| (key.clone(), value.clone()));
-        Point::new(x.clone(), set.collect())
-    };
-    let points: Vec<Point> = match by_key {
-        true => axis.values.iter().map(of_keys).collect(),
-        false => axis.points.clone(),
-    };
-    let table = if by_key { "values" } else { "points" };
-    let mut unit = None;
-    let mut seen = Vec::new();
-    for (number, Point { at: x, .. }) in points.iter().enumerate() {
-        let wrong = |message: &str| {
-            Err(file.error(&place(file, figure, &keys!["x", table, number]), message))
-        };
-        let Some((value, of)) = axis_position(x) else {
-            let help = "a valid value is, for example, \"10 ms\" or 3";
-            return wrong(&format!("`{}` is not a quantity\n{help}", coordinate_text(x)));
-        };
-        if *unit.get_or_insert(of) != of {
-            return wrong("this value has a different unit than the first");
-        }
-        if seen.contains(&value) {
-            return wrong("duplicate value");
-        }
-        seen.push(value);
-    }
-    Ok((points, unit.unwrap_or(Unit::One)))
 }
 
 /// Checks a figure's measures and the paper's numbers.
@@ -368,7 +311,7 @@ pub fn check_measures(
 }
 
 /// Path to a value of a figure: its own, or the study's, which figures without one have.
-fn place(file: &TomlFile, figure: usize, keys: &[String]) -> Vec<String> {
+pub(super) fn place(file: &TomlFile, figure: usize, keys: &[String]) -> Vec<String> {
     let own = [&keys!["figure", figure], keys].concat();
     let is_studys = !file.contains(&own[..3]) && file.contains(&keys[..1]);
     if is_studys { keys.to_vec() } else { own }

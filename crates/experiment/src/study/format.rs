@@ -5,18 +5,18 @@
 //! format. `studies/pauses.toml` is an example of a campaign, `papers/liu-singh-2001/paper.toml`
 //! one of a paper. Unknown keys are errors.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 
 use driftway_scenario::{Coordinate, Size, Time};
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 pub use super::arm::Arm;
+pub use super::axis::{Axis, Point};
 pub use super::cause::Explanation;
+use super::cause::{TextOrExplanation, causes};
 pub use super::flow_selector::{ChosenFlows, FlowSelector, Take};
+pub use super::measure_format::{Comparison, Divisor, Measure};
+use super::measure_format::{MetricOrMeasure, fill_labels, measures};
 pub use super::number::{OneOrMany, Settings};
 use super::product::Product;
 use super::reading::Reading;
@@ -61,7 +61,8 @@ pub struct Study {
     /// Axis of figures without one.
     pub x: Option<Axis>,
     /// Measures of figures without any.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "measures")]
+    #[schemars(with = "Vec<MetricOrMeasure>")]
     pub y: Vec<Measure>,
     /// The figure that decides what to think of the paper, by name: it is the first of the page.
     #[schemars(extend("x-default" = "the first one with values of the paper"))]
@@ -91,8 +92,14 @@ pub struct Study {
     /// Statements of the paper, and our own: `[[statement]]`.
     #[serde(default, rename = "statement")]
     pub statements: Vec<Statement>,
-    /// Causes of disagreements, by name: `[cause.NAME]`.
-    #[serde(default, rename = "cause")]
+    /// Command of causes that have none of their own.
+    #[serde(default = "of_figure")]
+    pub shown_by: String,
+    /// Causes of disagreements, by name: `NAME = "…"` under `[cause]`, or `[cause.NAME]` with `text`, the command
+    /// `shown_by` (default: the study's), the `readings` in which it is a cause (default: all), and the
+    /// `sources` of its numbers.
+    #[serde(default, rename = "cause", deserialize_with = "causes")]
+    #[schemars(with = "BTreeMap<String, TextOrExplanation>")]
     pub causes: BTreeMap<String, Explanation>,
     /// Arms that readings derive from those above, where they differ.
     #[serde(skip)]
@@ -103,6 +110,10 @@ fn one() -> u64 {
     1
 }
 
+fn of_figure() -> String {
+    "{paper} --figure {figure}".to_owned()
+}
+
 fn ten() -> u64 {
     10
 }
@@ -110,6 +121,12 @@ fn ten() -> u64 {
 impl Study {
     /// Fills in the defaults that depend on other keys; `own_file` is the name of the study's file.
     pub fn fill_defaults(&mut self, own_file: &str) {
+        let of_figures = self.figures.iter_mut().flat_map(|figure| &mut figure.y);
+        fill_labels(self.y.iter_mut().chain(of_figures));
+        for question in self.open.iter_mut().filter(|of| of.run.is_empty()) {
+            question.run = question.tried.first().cloned().unwrap_or_default();
+        }
+        Reading::fill_all(&mut self.readings);
         if self.groups.is_empty() {
             // The arms of the file are those of the first reading, next to the groups of the others.
             let first = self.readings.first().map(Group::of_reading);
@@ -305,6 +322,8 @@ pub struct OpenQuestion {
     /// The values that were tried.
     pub tried: Vec<String>,
     /// The value that is used.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "the first of `tried`"))]
     pub run: String,
     /// The reason.
     pub because: String,
@@ -326,8 +345,8 @@ pub struct Figure {
     pub id: String,
     /// Title.
     pub title: String,
-    /// The name of another figure, from which it has the scenario, arms, overrides, axis and measures that
-    /// it does not state. Overrides are merged.
+    /// The name of another figure, from which it has the scenario, arms, readings, overrides, axis or trace, and
+    /// measures that it does not state. Overrides are merged.
     pub like: Option<String>,
     /// Scenario file, in the directory of the study.
     #[serde(default)]
@@ -340,6 +359,11 @@ pub struct Figure {
     #[serde(default)]
     #[schemars(extend("x-default" = "all, without `arms` and `groups`"))]
     pub groups: Vec<String>,
+    /// Readings in which each of its arms is shown, and statements about it are judged, ours too. Without the
+    /// first reading, arms are shown only as the others have them.
+    #[serde(default)]
+    #[schemars(extend("x-default" = "those in which statements about it are judged, for their arms"))]
+    pub readings: Vec<String>,
     /// Overrides of the scenario for all arms. An arm's own `set` takes precedence, and the axis
     /// over both.
     #[serde(default)]
@@ -355,8 +379,8 @@ pub struct Figure {
     #[schemars(extend("x-default" = "the study's; without one, there is one point"))]
     pub x: Option<Axis>,
     /// Measures; one plot each. The first is the default of statements.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "the study's"))]
+    #[serde(default, deserialize_with = "measures")]
+    #[schemars(with = "Vec<MetricOrMeasure>", extend("x-default" = "the study's"))]
     pub y: Vec<Measure>,
     /// The paper's own values: `[[figure.paper]]`.
     #[serde(default)]
@@ -385,145 +409,18 @@ impl Figure {
         if self.arms.is_empty() && self.groups.is_empty() {
             (self.arms, self.groups) = (other.arms, other.groups);
         }
+        if self.readings.is_empty() {
+            self.readings = other.readings;
+        }
         let own = std::mem::replace(&mut self.set, other.set);
         self.set.extend(own);
         if self.x.is_none() && self.trace.is_none() {
-            self.x = other.x;
+            (self.x, self.trace) = (other.x, other.trace);
         }
         if self.y.is_empty() {
             self.y = other.y;
         }
     }
-}
-
-/// The independent variable, `x`.
-///
-/// One key: `{ key = "network.link.delay.mean", values = ["10 ms", "50 ms"], label = "…" }`;
-/// several keys with the same value: `key = ["a", "b"]`; anything else:
-/// `{ label = "flows", points = [{ at = 1, set = { … } }, { at = 2, set = { … } }] }`, with a
-/// `name` where the position on the axis has no meaning.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of an axis")]
-pub struct Axis {
-    /// Label, without the unit.
-    pub label: String,
-    /// The keys that vary.
-    #[serde(default)]
-    pub key: OneOrMany,
-    /// Their values, in the order of the axis.
-    #[serde(default)]
-    pub values: Vec<Coordinate>,
-    /// Points with all their overrides, instead of `key` and `values`.
-    #[serde(default)]
-    pub points: Vec<Point>,
-}
-
-/// A point of an axis.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a point")]
-pub struct Point {
-    /// Position on the axis.
-    pub at: Coordinate,
-    /// Name.
-    #[schemars(extend("x-default" = "the value of `at`"))]
-    pub name: Option<String>,
-    /// Overrides.
-    #[serde(default)]
-    pub set: Settings,
-    /// Parameters of the figure's reference: further arguments of ns-2, or the numbers in the
-    /// formula.
-    #[serde(default)]
-    pub reference: Settings,
-}
-
-impl Point {
-    /// A point with these overrides, without a name.
-    pub const fn new(at: Coordinate, set: Settings) -> Self {
-        Self { at, name: None, set, reference: Settings::new() }
-    }
-}
-
-/// A measure of `y`: `[{ metric = "completion_s", label = "transfer time" }]`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a measure")]
-pub struct Measure {
-    /// The metric: a flow's result by its name in `driftway run --json` (`throughput_bps`), or one
-    /// of the whole network: `routing.packets_sent`, `mac.collisions`, `drops` (all packets),
-    /// `drops.queue-overflow`. A figure may measure one metric of different flows; elsewhere its name
-    /// stands for the first of these measures.
-    pub metric: String,
-    /// Label, without the unit.
-    pub label: String,
-    /// The flows.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "the first flow"))]
-    pub of: FlowSelector,
-    /// Divisor in each run, `"sent_packets"` or
-    /// `{ metric = "throughput_bps", of = { transport = "tcp" } }`: the measure is then a ratio, and
-    /// its name elsewhere is `delivered_packets/sent_packets`. A run without this value, or in which it
-    /// is 0, has no ratio.
-    pub over: Option<Divisor>,
-    /// Comparison of an arm with the one that it is `against`: `"difference"` or `"ratio"`.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "`\"difference\"`"))]
-    pub compare: Comparison,
-}
-
-impl Measure {
-    /// Name of the measure: its metric, or those of its ratio.
-    pub fn name(&self) -> Cow<'_, str> {
-        match &self.over {
-            None => Cow::Borrowed(&self.metric),
-            Some(over) => Cow::Owned(format!("{}/{}", self.metric, over.metric)),
-        }
-    }
-}
-
-/// The divisor of a ratio.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Divisor {
-    /// The metric.
-    pub metric: String,
-    /// The flows. Default: those of the measure.
-    pub of: Option<FlowSelector>,
-}
-
-impl<'de> Deserialize<'de> for Divisor {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields, expecting = "a table with the keys `metric` and `of`")]
-        struct Keys {
-            metric: String,
-            of: Option<FlowSelector>,
-        }
-        struct NameOrTable;
-        impl<'de> Visitor<'de> for NameOrTable {
-            type Value = Divisor;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a metric, or a table with the keys `metric` and `of`")
-            }
-            fn visit_str<E>(self, metric: &str) -> Result<Divisor, E> {
-                Ok(Divisor { metric: metric.to_owned(), of: None })
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Divisor, A::Error> {
-                let Keys { metric, of } = Keys::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(Divisor { metric, of })
-            }
-        }
-        deserializer.deserialize_any(NameOrTable)
-    }
-}
-
-/// Comparison of two arms, paired by seed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Comparison {
-    /// `"difference"`: the mean of the differences.
-    #[default]
-    Difference,
-    /// `"ratio"`: the ratio of the means. A figure of such measures alone is shown as one table: a
-    /// row for each point, a column for each measure.
-    Ratio,
 }
 
 /// Values that the paper reports, `[[figure.paper]]`.

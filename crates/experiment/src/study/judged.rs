@@ -5,15 +5,6 @@ use super::reading::Reading;
 use super::statement_format::Statement;
 
 impl Statement {
-    /// Returns whether it is judged in this reading of a figure.
-    pub fn is_judged_in(&self, reading: &Reading, figure: &str) -> bool {
-        let is_listed = match self.readings.is_empty() {
-            true => !self.ours,
-            false => self.readings.contains(&reading.name),
-        };
-        is_listed && reading.is_of_figure(figure)
-    }
-
     /// The arms that it names.
     pub fn arms(&self) -> Vec<&str> {
         let several = [
@@ -21,10 +12,10 @@ impl Statement {
             self.trend.as_ref().map(|of| &of.arm),
             self.ratio.as_ref().map(|of| &of.arm),
             self.ratio.as_ref().map(|of| &of.to),
-            self.order.as_ref().map(|of| &of.below),
-            self.order.as_ref().map(|of| &of.above),
         ];
         let several = several.into_iter().flatten().flat_map(|of| &of.0);
+        let of_order = self.order.iter().flat_map(|of| of.below.iter().chain(&of.above));
+        let several = several.chain(of_order);
         let of_added = self.added.iter().flat_map(|of| [Some(&of.arm), of.than.as_ref()]);
         let of_growth = self.growth.iter().flat_map(|of| [Some(&of.more), Some(&of.less)]);
         several.chain(of_added.chain(of_growth).flatten()).map(String::as_str).collect()
@@ -40,13 +31,24 @@ impl Statement {
 }
 
 impl Study {
+    /// Returns whether a statement about this figure is judged in this reading.
+    pub fn is_judged(&self, statement: &Statement, figure: &str, reading: &Reading) -> bool {
+        let about = self.figures.iter().find(|of| of.id == figure);
+        let of_figure = about.map_or(&[][..], |of| &of.readings);
+        let is_listed = match (&statement.readings[..], of_figure) {
+            ([], []) => !statement.ours,
+            ([], names) | (names, _) => names.contains(&reading.name),
+        };
+        is_listed && reading.is_of_figure(figure)
+    }
+
     /// The arms of a figure that statements name in this reading: those about the figure, and those about
     /// another one that they compare with it.
     pub fn arms_judged(&self, figure: &str, reading: &Reading) -> Vec<&str> {
         let is_judged = |statement: &&Statement| {
             let compared = statement.base_figures().contains(&figure);
             let mut about = statement.figure.0.iter();
-            about.any(|id| (compared || id == figure) && statement.is_judged_in(reading, id))
+            about.any(|id| (compared || id == figure) && self.is_judged(statement, id, reading))
         };
         let judged = self.statements.iter().filter(is_judged);
         let mut arms: Vec<&str> = judged.flat_map(Statement::arms).collect();

@@ -103,7 +103,7 @@ impl StudyOutcome<'_> {
             runs: self.selection.fewer_runs(self.plan, planned),
             x: figure.x.as_ref().map(|axis| XAxis {
                 label: axis.label.clone(),
-                keys: axis.key.0.clone(),
+                keys: axis.keys().cloned().collect(),
                 unit: planned.unit,
                 names: points
                     .iter()

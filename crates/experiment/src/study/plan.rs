@@ -8,6 +8,7 @@ use driftway_scenario::{
 };
 
 use super::applied_keys::AppliedKeys;
+use super::axis_points::axis_points;
 use super::check::{self, keys};
 use super::files::Source;
 use super::format::{Arm, Figure, Point, Settings, Study};
@@ -71,6 +72,8 @@ pub fn plan_with(source: Source, registry: &Registry) -> Result<Plan, Error> {
     let file = source.parse_study()?;
     let mut study: Study = file.read()?;
     study.fill_defaults(source.study_file_name());
+    study.expand_names(&file)?;
+    study.fill_commands(&file, &source)?;
     plan_study(source, study, registry)
 }
 
@@ -122,7 +125,7 @@ impl Planner<'_> {
         let figure = &study.figures[number];
         let arms = check::figure_arms(file, study, number)?;
         let (points, unit) = match &figure.x {
-            Some(axis) => check::axis_points(file, axis, number)?,
+            Some(axis) => axis_points(file, axis, number)?,
             None => (vec![Point::new(Coordinate::Number(0.0), Settings::new())], Unit::One),
         };
         reference_check::check(file, figure, number, arms.len())?;
@@ -248,6 +251,8 @@ impl Planner<'_> {
         let on_axis = of_figure.x.as_ref();
         if on_axis.is_some_and(|axis| axis.key.0.iter().any(|of| of == key)) {
             self.file.error(&keys!["figure", figure, "x", "values", step], &message)
+        } else if on_axis.is_some_and(|axis| axis.set.contains_key(key)) {
+            self.file.error(&keys!["figure", figure, "x", "set", key], &message)
         } else if on_axis
             .and_then(|axis| axis.points.get(step))
             .is_some_and(|point| point.set.contains_key(key))

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::arm::Arm;
 use super::cause::filled_in;
 use super::number::Settings;
+use super::pattern::matches;
 
 /// Arms as the product of factors, `[[product]]`. The name of an arm is that of its levels, joined by `-`,
 /// its label that of theirs, joined by a comma; a level without a name or a label adds none.
@@ -20,6 +21,8 @@ pub struct Product {
     /// Overrides of all arms; those of levels come after them.
     #[serde(default)]
     pub set: Settings,
+    /// The arm with which the others are compared, unless a level has its own.
+    pub against: Option<String>,
     /// Arms that are not as the product has them.
     #[serde(default)]
     pub except: Vec<Exception>,
@@ -33,6 +36,8 @@ pub struct Factor {
     pub name: String,
     /// Its levels.
     pub levels: Vec<Level>,
+    /// Name of the level with which the others are compared; it may be one of other arms.
+    pub against: Option<String>,
 }
 
 /// A level of a factor.
@@ -50,6 +55,7 @@ pub struct Level {
     pub set: Settings,
     /// Name of the level of this factor with which it is compared: `against` of the arm is the same arm
     /// with that level.
+    #[schemars(extend("x-default" = "that of the factor"))]
     pub against: Option<String>,
 }
 
@@ -57,7 +63,7 @@ pub struct Level {
 #[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an exception")]
 pub struct Exception {
-    /// The arms, by name; `*` at the end stands for any rest.
+    /// The arms, by name; `*` stands for any text.
     pub arms: Vec<String>,
     /// The arms are left out.
     #[serde(default)]
@@ -73,10 +79,7 @@ pub struct Exception {
 impl Exception {
     /// Returns whether it is about the arm `name`.
     pub fn is_about(&self, name: &str) -> bool {
-        self.arms.iter().any(|pattern| match pattern.strip_suffix('*') {
-            Some(start) => name.starts_with(start),
-            None => pattern == name,
-        })
+        self.arms.iter().any(|pattern| matches(pattern, name))
     }
 }
 
@@ -99,11 +102,15 @@ impl Product {
         let mut set = self.set.clone();
         levels.iter().for_each(|level| set.extend(level.set.clone()));
         let against = levels.iter().enumerate().find_map(|(at, level)| {
-            let other = level.against.as_deref()?;
+            let of_factor = self.factors[at].against.as_deref();
+            let of_factor = of_factor.filter(|other| *other != level.name);
+            let other = level.against.as_deref().or(of_factor)?;
             let names = levels.iter().enumerate();
             let names = names.map(|(n, of)| if n == at { other } else { of.name.as_str() });
             Some(joined(names, "-"))
         });
+        let common = self.against.clone().filter(|other| *other != name);
+        let against = against.or(common);
         let mut label = joined(levels.iter().map(|level| level.label.as_str()), ", ");
         for exception in self.except.iter().filter(|of| of.is_about(&name)) {
             if exception.omit {
@@ -130,6 +137,20 @@ mod test {
     use super::*;
 
     #[test]
+    fn a_factor_compares_its_levels_with_one() {
+        let product: Product = toml::from_str(
+            r#"factors = [
+                { name = "tcp", levels = [{ name = "reno" }, { name = "sack" }] },
+                { name = "aid", against = "", levels = [{}, { name = "atcp" }, { name = "elfn", against = "atcp" }] },
+            ]"#,
+        )
+        .unwrap();
+        let arms = product.arms();
+        let against: Vec<_> = arms[..3].iter().map(|arm| arm.against.as_deref()).collect();
+        assert_eq!(against, [None, Some("reno"), Some("reno-atcp")]);
+    }
+
+    #[test]
     fn an_arm_for_each_combination_but_the_exceptions() {
         let product: Product = toml::from_str(
             r#"
@@ -144,6 +165,7 @@ mod test {
                 { name = "atcp", label = "ATCP", set = { "flow.0.aid" = "atcp" }, against = "" },
               ] },
             ]
+            against = "dsr"
             except = [
               { arms = ["aodv"], omit = true },
               { arms = ["aodv-*"], set = { "duration" = "9 s" }, label = "both" },
@@ -155,7 +177,8 @@ mod test {
         let names: Vec<_> =
             arms.iter().map(|arm| (arm.name.as_str(), arm.label.as_str())).collect();
         assert_eq!(names, [("dsr", "DSR, TCP"), ("dsr-atcp", "DSR, ATCP"), ("aodv-atcp", "both")]);
-        assert_eq!(arms[1].against.as_deref(), Some("dsr"));
+        let against: Vec<_> = arms.iter().map(|arm| arm.against.as_deref()).collect();
+        assert_eq!(against, [None, Some("dsr"), Some("aodv")], "not with itself, a level first");
         let keys: Vec<_> = arms[2].set.keys().map(String::as_str).collect();
         assert_eq!(keys, ["duration", "flow.0.aid", "network.routing.protocol"]);
         let groups: Vec<_> = arms.iter().map(|arm| arm.group.as_str()).collect();

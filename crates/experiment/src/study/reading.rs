@@ -18,6 +18,8 @@ pub struct Reading {
     pub name: String,
     /// Label for readers, such as `"as the text says"`.
     pub label: String,
+    /// Name of an earlier reading, whose overrides it has besides its own, and whose exceptions if it has none.
+    pub like: Option<String>,
     /// Words that it adds to the label of an arm.
     #[schemars(extend("x-default" = "its name"))]
     pub suffix: Option<String>,
@@ -38,6 +40,27 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// Gives each reading what it has from the one that it is like.
+    pub fn fill_all(readings: &mut [Self]) {
+        for number in 1..readings.len() {
+            let (earlier, rest) = readings.split_at_mut(number);
+            let reading = &mut rest[0];
+            // An unknown name is an error of the check.
+            if let Some(other) = earlier.iter().find(|of| reading.like.as_ref() == Some(&of.name)) {
+                reading.fill_from(other);
+            }
+        }
+    }
+
+    /// Takes the overrides of another reading that it does not have, and its exceptions if it has none.
+    fn fill_from(&mut self, other: &Self) {
+        let own = std::mem::replace(&mut self.set, other.set.clone());
+        self.set.extend(own);
+        if self.except.is_empty() {
+            self.except.clone_from(&other.except);
+        }
+    }
+
     /// Returns whether statements about a figure are judged in it.
     pub fn is_of_figure(&self, figure: &str) -> bool {
         self.figures.is_empty() || self.figures.iter().any(|of| of == figure)
@@ -69,5 +92,36 @@ impl Reading {
         };
         derived.set.extend(set);
         derived
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn a_reading_may_be_like_an_earlier_one() {
+        #[derive(Deserialize)]
+        struct Example {
+            reading: Vec<Reading>,
+        }
+        let mut readings = toml::from_str::<Example>(
+            r#"reading = [
+                { name = "a", label = "A", set = { x = 1, y = 2 }, except = [{ arms = ["linux"], omit = true }] },
+                { name = "b", label = "B", like = "a", set = { y = 3 } },
+                { name = "c", label = "C", like = "b", except = [{ arms = ["linux"], set = { y = 4 } }] },
+            ]"#,
+        )
+        .unwrap()
+        .reading;
+        Reading::fill_all(&mut readings);
+        let of = |number: usize, arm: &str| {
+            let set = readings[number].settings_of(arm);
+            set.iter().map(|(key, value)| format!("{key}={}", value.0)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(1, "reno"), ["x=1", "y=3"]);
+        assert!(of(1, "linux").is_empty());
+        assert_eq!(of(2, "reno"), ["x=1", "y=3"]);
+        assert_eq!(of(2, "linux"), ["y=4"]);
     }
 }

@@ -23,7 +23,8 @@ impl<'a> Planner<'a> {
             let also = arms_listed(study, figure, number);
             for planned in &own {
                 let name = planned.arm.name.as_str();
-                if judged.contains(&name) || also.contains(&name) {
+                let all_shown = study.figures[figure].readings.contains(&reading.name);
+                if all_shown || judged.contains(&name) || also.contains(&name) {
                     self.derive((figure, points), planned, (number, reading), &mut all)?;
                 }
             }
@@ -42,10 +43,15 @@ impl<'a> Planner<'a> {
         Ok(all)
     }
 
-    /// The arms of a figure that it has only as readings derive them: it lists `tcp-wire`, but not `tcp`.
+    /// The arms of a figure that it has only as readings derive them: it lists `tcp-wire`, but not `tcp`, or
+    /// all arms if it has readings but not the first one.
     pub(super) fn derived_only(&self, figure: usize) -> Vec<&'a str> {
         let study = self.study;
-        let Figure { arms: listed, groups, .. } = &study.figures[figure];
+        let Figure { arms: listed, groups, readings, .. } = &study.figures[figure];
+        let literal = study.readings.first().is_none_or(|of| readings.contains(&of.name));
+        if !readings.is_empty() && !literal {
+            return study.arms.iter().map(|arm| arm.name.as_str()).collect();
+        }
         let named = listed.iter().filter_map(|name| study.arm_and_reading(name));
         let derived = named.filter(|(_, reading)| reading.is_some());
         let arms = derived.map(|(arm, _)| &study.arms[arm]);
@@ -135,4 +141,70 @@ fn arms_listed(study: &Study, figure: usize, reading: usize) -> Vec<&str> {
     let derived = listed.filter_map(|name| study.arm_and_reading(name));
     let of_reading = derived.filter(|(_, of)| *of == Some(reading));
     of_reading.map(|(arm, _)| study.arms[arm].name.as_str()).collect()
+}
+
+#[cfg(test)]
+mod test {
+    use std::path::PathBuf;
+
+    use crate::error::Error;
+    use crate::study::plan::{Plan, plan};
+    use crate::study::source::Source;
+
+    const STUDY: &str = r#"title = "figures in readings"
+y = ["completion_s"]
+arm = [{ name = "tcp", label = "TCP" }, { name = "atcp", label = "ATCP", set = { "flow.0.aid" = "atcp" } }]
+reading = [
+  { name = "fast", label = "as it stands" },
+  { name = "slow", label = "slow", set = { "network.link.rate" = "1 Mbit/s" } },
+  { name = "far", label = "far", like = "slow", set = { "network.link.delay" = "50 ms" } },
+]
+figure = [
+  { id = "all", title = "t", readings = ["*"] },
+  { id = "two", title = "t", readings = ["slow", "far"] },
+  { id = "like", title = "t", like = "two", arms = ["tcp"] },
+  { id = "one", title = "t" },
+]
+statement = [
+  { id = "s", figure = ["all", "two", "one"], says = "s", order = "atcp < tcp", ours = true, readings = ["far"] },
+  { id = "o", figure = ["two", "one"], says = "o", order = "atcp < tcp", ours = true },
+]
+
+[scenario]
+name = "a path"
+duration = "60 s"
+network = { kind = "path", hops = 1, link = { rate = "2 Mbit/s", delay = "5 ms" } }
+flow = [{ from = 0, to = 1, application = { transfer = "10 kB" } }]
+"#;
+
+    fn planned(text: &str) -> Result<Plan, Error> {
+        plan(Source::from_text("own", text.to_owned(), PathBuf::new()))
+    }
+
+    #[test]
+    fn a_figure_shows_all_its_arms_in_its_readings() {
+        let plan = planned(STUDY).unwrap();
+        let arms = |figure: usize| plan.figures[figure].arm_names();
+        assert_eq!(arms(0), ["tcp", "atcp", "tcp-slow", "atcp-slow", "tcp-far", "atcp-far"]);
+        assert_eq!(arms(1), ["tcp-slow", "atcp-slow", "tcp-far", "atcp-far"]);
+        assert_eq!(arms(2), ["tcp-slow", "tcp-far"]);
+        assert_eq!(arms(3), ["tcp", "atcp", "tcp-far", "atcp-far"], "those of a statement");
+        let judged: Vec<&str> = plan.statements.iter().map(|of| of.id.as_str()).collect();
+        assert_eq!(
+            judged,
+            ["all-s-far", "two-s-far", "one-s-far", "two-o-slow", "two-o-far", "one-o"]
+        );
+    }
+
+    #[test]
+    fn a_reading_of_a_figure_is_known() {
+        for (from, to, says) in [
+            ("[\"slow\", \"far\"]", "[\"slow\", \"fra\"]", "there is no reading `fra`"),
+            ("[\"*\"]", "[\"s*\", \"fa*t\", \"x*\"]", "no reading matches `x*`"),
+            ("like = \"slow\"", "like = \"far\"", "there is no earlier reading `far`"),
+        ] {
+            let error = planned(&STUDY.replacen(from, to, 1)).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::flow_selector::FlowSelector;
 use super::format::{Divisor, Study};
 use super::number::{OneOrMany, PaperNumber, SettingValue};
+use super::order::Order;
 
 /// The beginning of `docs/study.md`.
 const HEAD: &str = "\
@@ -23,6 +24,12 @@ run. `studies/pauses.toml` is an example of a study, `papers/liu-singh-2001/pape
 
 The number of runs of a figure is fixed before its verdicts are looked at, and is equal for all its arms.
 `driftway paper NAME --record` writes `results.csv`, `verdicts.csv`, and the tables of the README.
+
+In lists of figures, arms, groups and readings `*` stands for any text: `[\"50-*\"]` is each figure whose name begins
+with `50-`, in the order of the file. In the commands `shown_by`, `{paper}` stands for `driftway paper NAME`, and
+`{run FILE}` for `driftway run paper:NAME/FILE`. In those of causes, and in their texts, `{figure}` and `{reading}`
+stand for the figure and the reading of the statement, `{ARM}` for the arm that represents ARM in this reading, and
+`{set ARM}` for its overrides as options `--set` of `driftway run`; in those of open questions, `{set ARM}` for an arm's.
 
 ## Sources of numbers
 
@@ -121,6 +128,8 @@ described!(OneOrMany, "OneOrMany", |_| json_schema!({
         { "type": "array", "items": { "type": "string" } },
     ],
 }));
+
+described!(Order, "Order", |_| json_schema!({ "type": "string" }));
 
 // Any value of a scenario's key.
 described!(SettingValue, "SettingValue", |_| json_schema!(true));

@@ -3,6 +3,7 @@
 use driftway_scenario::Coordinate;
 use serde::{Deserialize, Serialize};
 
+use super::order::Order;
 use crate::study::cause::Causes;
 use crate::study::number::OneOrMany;
 use crate::study::number::PaperNumber;
@@ -20,7 +21,7 @@ pub struct Statement {
     pub figure: OneOrMany,
     /// The readings in which it is judged.
     #[serde(default)]
-    #[schemars(extend("x-default" = "all of the figure, or none with `ours`"))]
+    #[schemars(extend("x-default" = "those of its figure; without any, all, or none with `ours`"))]
     pub readings: Vec<String>,
     /// The points at which it must hold, instead of one `x` or of all points.
     #[serde(default)]
@@ -34,7 +35,9 @@ pub struct Statement {
     pub value: Option<Value>,
     /// The ratio of two means has the value `number`, or lies in `band`.
     pub ratio: Option<Ratio>,
-    /// One arm lies below another.
+    /// One arm lies below another, paired by seed: `"atcp < tcp"`, or `"atcp < tcp at 10 ms"` at one point. With `<=`
+    /// equal values agree: "nowhere worse". Several arms are compared one by one, `"a, b < c, d"`, or each with the only
+    /// one of the other side.
     pub order: Option<Order>,
     /// An arm rises or falls.
     pub trend: Option<Trend>,
@@ -52,9 +55,9 @@ pub struct Statement {
     pub band: Option<(f64, f64)>,
     /// The statement is ours instead of the paper's.
     #[serde(default)]
-    #[schemars(extend("x-default" = "false"))]
+    #[schemars(extend("x-default" = "true if all its figures are ours"))]
     pub ours: bool,
-    /// Reason why no aid could violate it: the statement is shown, but not counted.
+    /// Reason why no aid could violate it, in words or by the name of a cause: the statement is shown, but not counted.
     pub capped: Option<String>,
     /// Causes where it differs: a name, or a list of names and of tables with places.
     #[serde(default)]
@@ -92,22 +95,6 @@ pub struct Ratio {
     /// highest. The point is chosen by its mean, so that the interval does not include this choice.
     #[schemars(extend("x-default" = "each point"))]
     pub peak: Option<Peak>,
-}
-
-/// `below` is below `above`, paired by seed: `order`.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of an order")]
-pub struct Order {
-    /// The arm with the lower values, or several, for each of which it must hold.
-    pub below: OneOrMany,
-    /// The arm with the higher values, or one for each arm below.
-    pub above: OneOrMany,
-    /// Point.
-    pub x: Option<Coordinate>,
-    /// Equal values agree: "nowhere worse".
-    #[serde(default)]
-    #[schemars(extend("x-default" = "false"))]
-    pub or_equal: bool,
 }
 
 /// `arm` rises (or falls) from the first x to the last: `trend`; with `over`, its ratio to the same

@@ -2,15 +2,13 @@
 
 use driftway_scenario::{Coordinate, Error, TomlFile, Unit};
 
-use super::format::{
-    AddedEffect, GrowthClaim, Order, Ratio, Statement, Trend, TrendDirection, Value,
-};
+use super::format::{AddedEffect, GrowthClaim, Ratio, Statement, Trend, TrendDirection, Value};
 use super::planned::{Case, Cell, Quantity};
 use crate::study::check::{
     axis_position, coordinate_text, figure_names, find_measure, find_name, keys,
 };
 use crate::study::format::Study;
-use crate::study::number::OneOrMany;
+use crate::study::order::Order;
 use crate::study::planned_figure::PlannedFigure;
 use crate::study::reading::Reading;
 
@@ -88,7 +86,7 @@ impl CaseBuilder<'_> {
         let to_x = ratio.to_x.as_ref().map(|x| below.find_point("ratio", "to_x", x)).transpose()?;
         let to = if ratio.to.0.is_empty() { &ratio.arm } else { &ratio.to };
         let mut all = Vec::new();
-        for (arm, to) in self.pairs("ratio", "to", &ratio.arm, to)? {
+        for (arm, to) in self.pairs("ratio", "to", &ratio.arm.0, &to.0)? {
             let arm = self.arm("ratio", "arm", arm)?;
             let to = below.arm("ratio", "to", to)?;
             all.extend(self.cases_at_points("ratio", ratio.x.as_ref(), |x| {
@@ -117,10 +115,9 @@ impl CaseBuilder<'_> {
         self,
         predicate: &str,
         key: &str,
-        first: &'n OneOrMany,
-        second: &'n OneOrMany,
+        first: &'n [String],
+        second: &'n [String],
     ) -> Result<Vec<(&'n String, &'n String)>, Error> {
-        let (first, second) = (&first.0[..], &second.0[..]);
         match (first, second) {
             ([one], all) => Ok(all.iter().map(|other| (one, other)).collect()),
             (all, [one]) => Ok(all.iter().map(|arm| (arm, one)).collect()),

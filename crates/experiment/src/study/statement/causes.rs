@@ -4,10 +4,10 @@ use driftway_scenario::{Error, TomlFile};
 
 use super::format::Statement;
 use super::planned::PlannedCause;
-use crate::command::shell_quoted;
 use crate::study::cause::{PlacedCause, filled_in};
 use crate::study::check::{find_name, keys};
-use crate::study::format::{Arm, Study};
+use crate::study::commands::set_options;
+use crate::study::format::Study;
 use crate::study::planned_figure::PlannedFigure;
 use crate::study::reading::Reading;
 
@@ -72,7 +72,9 @@ pub fn cause(
             "figure" => Some(planned.figure.id.clone()),
             "reading" => reading.map(str::to_owned),
             _ => match name.strip_prefix("set ") {
-                Some(arm) => planned.arm_in(reading, arm).map(|of| options(planned, &of.arm)),
+                Some(arm) => planned
+                    .arm_in(reading, arm)
+                    .map(|of| set_options([&planned.figure.set, &of.arm.set])),
                 None => planned.arm_in(reading, name).map(|of| of.arm.name.clone()),
             },
         })
@@ -84,13 +86,4 @@ pub fn cause(
         text: text.collect::<Vec<_>>().join(" "),
         shown_by: fill(placed.shown_by.as_ref().unwrap_or(&cause.shown_by).trim()),
     })
-}
-
-/// The overrides of an arm in a figure as options of `driftway run`.
-fn options(planned: &PlannedFigure, arm: &Arm) -> String {
-    let set = [&planned.figure.set, &arm.set].into_iter().flatten();
-    let option = |(key, value): (&String, &crate::study::number::SettingValue)| {
-        format!("--set {}", shell_quoted(&format!("{key}={}", value.0)))
-    };
-    set.map(option).collect::<Vec<_>>().join(" ")
 }

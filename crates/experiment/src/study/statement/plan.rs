@@ -105,7 +105,7 @@ fn statement_readings<'a>(
     statement: &Statement,
     figure: &str,
 ) -> Vec<Option<&'a Reading>> {
-    let all = study.readings.iter().filter(|reading| statement.is_judged_in(reading, figure));
+    let all = study.readings.iter().filter(|of| study.is_judged(statement, figure, of));
     let all: Vec<_> = all.map(Some).collect();
     if all.is_empty() { vec![None] } else { all }
 }

@@ -130,11 +130,7 @@ fn predicates_are_reduced_to_cells() {
             Some(0),
             Quantity::Ratio(atcp(0), cell(1, 1, 1)),
         ),
-        (
-            "order = { below = 'atcp', above = 'tcp', x = '10 ms' }",
-            Some(0),
-            difference(&[tcp(0)], &[atcp(0)]),
-        ),
+        ("order = 'atcp < tcp at 10 ms'", Some(0), difference(&[tcp(0)], &[atcp(0)])),
         ("trend = { arm = 'tcp', goes = 'up' }", None, difference(&[tcp(2)], &[tcp(0)])),
         (
             "trend = { arm = 'tcp', goes = 'down', from = '30 ms' }",
@@ -193,7 +189,7 @@ fn the_base_figure_may_lack_the_readings_arm() {
 
 #[test]
 fn without_x_a_statement_holds_at_each_point() {
-    let cases = planned("order = { below = 'atcp', above = 'tcp' }").unwrap();
+    let cases = planned("order = 'atcp < tcp'").unwrap();
     let expected = (0..3).map(|x| Case { x: Some(x), quantity: difference(&[tcp(x)], &[atcp(x)]) });
     assert_eq!(cases, expected.collect::<Vec<_>>());
 }
@@ -201,7 +197,7 @@ fn without_x_a_statement_holds_at_each_point() {
 #[test]
 fn a_statement_is_judged_in_each_figure_and_reading() {
     let statement = "id = 'order'\nfigure = ['8', '17']\nmetric = 'completion_s'
-        order = { below = 'atcp', above = 'tcp', x = '10 ms' }
+        order = 'atcp < tcp at 10 ms'
         because = [{ cause = 'slow', figures = ['17'], readings = ['wire'], numbers = '3 of 4' },
                    { cause = 'few', figures = ['8'] }]";
     let all = all(READINGS, statement).unwrap();
@@ -243,10 +239,10 @@ fn a_statement_over_points_and_arms_is_one() {
     assert_eq!(two, [Quantity::Mean(tcp(0)), Quantity::Mean(tcp(2))]);
     let arms = cases("at = ['10 ms']\nnumber = 1\nvalue = { arm = ['tcp', 'atcp'] }");
     assert_eq!(arms, [Quantity::Mean(tcp(0)), Quantity::Mean(atcp(0))]);
-    let pairs = "order = { below = ['tcp', 'atcp'], above = ['atcp', 'tcp'], x = '10 ms' }";
+    let pairs = "order = 'tcp, atcp < atcp, tcp at 10 ms'";
     let both = [difference(&[atcp(0)], &[tcp(0)]), difference(&[tcp(0)], &[atcp(0)])];
     assert_eq!(cases(pairs), both);
-    let against_one = "order = { below = ['atcp', 'atcp-wire'], above = 'tcp', x = '10 ms' }";
+    let against_one = "order = 'atcp, atcp-wire < tcp at 10 ms'";
     assert_eq!(cases(against_one).len(), 2);
 }
 
@@ -256,7 +252,7 @@ fn statements_are_counted_by_category() {
         let statement = format!("id = 's'\nfigure = '8'\n{more}");
         all(READINGS, &statement).unwrap().iter().map(|p| p.counted).collect::<Vec<_>>()
     };
-    let order = "order = { below = 'atcp', above = 'tcp' }";
+    let order = "order = 'atcp < tcp'";
     assert_eq!(counted(&format!("ours = true\n{order}")), [CountedAs::Ours], "in no reading");
     assert_eq!(
         counted(&format!("ours = true\nreadings = ['text', 'wire']\n{order}")),
@@ -281,6 +277,7 @@ fn incomplete_statements_are_rejected() {
         ("number = 1\ntrend = { arm = 'tcp', goes = 'up' }", "has no number"),
         ("value = { arm = 'tcp' }", "the paper's number"),
         ("", "exactly one predicate"),
+        ("order = 'tcp > atcp'", "an order of arms such as"),
         ("number = 0\nbound = 'at-least'\nvalue = { arm = 'tcp' }", "at least 0 always holds"),
         ("number = '3 %'\nvalue = { arm = 'tcp' }", "not in the unit"),
         ("trend = { arm = 'tcp', goes = 'sideways' }", "available: up, down"),
@@ -292,9 +289,9 @@ fn incomplete_statements_are_rejected() {
             "trend = { arm = 'tcp', goes = 'up' }\nbecause = [{ cause = 'slow', figures = ['17'] }]",
             "no figure in this statement `17`",
         ),
-        ("at = ['10 ms']\norder = { below = 'tcp', above = 'atcp', x = '10 ms' }", "leave `x` out"),
-        ("order = { below = ['tcp', 'tcp', 'tcp'], above = ['atcp', 'tcp'] }", "3 arms cannot be"),
-        ("at = ['11 ms']\norder = { below = 'tcp', above = 'atcp' }", "is not a point of the axis"),
+        ("at = ['10 ms']\norder = 'tcp < atcp at 10 ms'", "leave `x` out"),
+        ("order = 'tcp, tcp, tcp < atcp, tcp'", "3 arms cannot be"),
+        ("at = ['11 ms']\norder = 'tcp < atcp'", "is not a point of the axis"),
     ] {
         let error = planned(predicate).unwrap_err();
         assert!(error.contains(says) && error.starts_with("p.toml:"), "{error}");
