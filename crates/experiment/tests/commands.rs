@@ -47,13 +47,17 @@ fn calls(root: &Path, programs: &[&str], command: &str) -> Vec<Vec<String>> {
     files.map(call).collect()
 }
 
-/// The calls of `driftway` by the script of yu-2004 for any arm of a figure, by the figure.
+/// The calls of `driftway` by yu-2004's script for any arm of a figure, by the figure.
 type ScriptCalls = BTreeMap<String, Vec<Vec<String>>>;
 
-/// The calls of `driftway` by the script of yu-2004. It runs once for each figure.
+/// The calls of `driftway` by a script. That of yu-2004 runs once for each figure.
 fn calls_of_script(root: &Path, call: &[String], known: &mut ScriptCalls) -> Vec<Vec<String>> {
-    let [_, script, figure, arms @ ..] = call else { panic!("{call:?}") };
-    assert_eq!(script, "papers/yu-2004/why.sh");
+    let [_, script, args @ ..] = call else { panic!("{call:?}") };
+    let [figure, arms @ ..] = args else { panic!("{call:?}") };
+    if script != "papers/yu-2004/why.sh" {
+        let quoted: Vec<_> = args.iter().map(|arg| format!("'{arg}'")).collect();
+        return calls(root, &["driftway"], &format!("sh {script} {}", quoted.join(" ")));
+    }
     let run = || calls(root, &["driftway"], &format!("sh {script} {figure} ARM"));
     let ends = known.entry(figure.clone()).or_insert_with(run);
     let of = |arm: &str, call: &[String]| call.iter().map(|arg| arg.replace("ARM", arm)).collect();
