@@ -10,7 +10,7 @@ use driftway_scenario::{Feedback, Scenario};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::mtu;
+use super::mtu::mtu;
 use super::plan::{BackgroundProgram, Plan};
 use super::session::{End, ProgramEnd};
 use crate::args::EmulateArgs;

@@ -5,6 +5,7 @@ mod control_server;
 mod devices;
 pub mod document;
 mod gate;
+pub mod mtu;
 mod node_argument;
 mod node_files;
 mod plan;
@@ -27,7 +28,7 @@ use driftway_linux::{
     EmulatedNodes, Emulation, Namespace, NamespaceReaper, RunningEmulation, Uplink,
     check_requirements, current_executable,
 };
-use driftway_scenario::{Scenario, Size};
+use driftway_scenario::Scenario;
 use driftway_sim::log::EventLog;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -41,6 +42,7 @@ use control_server::{ControlServer, Controlled};
 use devices::Devices;
 use document::{EmulationDocument, Ends};
 use gate::Gate;
+use mtu::mtu;
 use node_files::{host_resolvers, node_files};
 use plan::{Plan, line_not_run, not_run};
 use programs::{Names, environment};
@@ -49,13 +51,6 @@ use results::EmulationEnd;
 use sampler::Sampler;
 use session::Session;
 use signals::Signals;
-
-/// MTU of the devices if no flow has a segment size (bytes).
-const MTU: u64 = 1500;
-/// IPv4 and TCP headers without options (bytes).
-const TCP_IP_HEADERS: u64 = 40;
-/// Smallest and largest MTU of an interface (bytes).
-const MTU_RANGE: (u64, u64) = (68, 65_535);
 
 /// Runs programs over a scenario's network and reports the results. Returns the exit status of the
 /// program with which the emulation ends.
@@ -277,16 +272,4 @@ fn write_output(
         write!(anstream::stderr().lock(), "{document}")?;
     }
     Ok(())
-}
-
-/// MTU for the flows' largest segment without TCP options (bytes).
-pub fn mtu(scenario: &Scenario) -> u16 {
-    let segments = scenario.flows.iter().filter_map(|flow| flow.tcp.as_ref());
-    let largest = segments
-        .map(|tcp| {
-            let Size(mss) = tcp.mss;
-            mss + TCP_IP_HEADERS
-        })
-        .max();
-    largest.unwrap_or(MTU).clamp(MTU_RANGE.0, MTU_RANGE.1) as u16
 }

@@ -10,7 +10,7 @@ use driftway_experiment::comparison::runs::RunSample;
 use driftway_linux::{Emulation, PathEnd, RunningEmulation};
 use driftway_scenario::{Scenario, Time};
 
-use crate::emulate::mtu;
+use crate::emulate::mtu::mtu;
 use crate::kernel::flow_run::{FlowEnd, FlowRun};
 use crate::kernel::shim_thread::{DEFAULT_AID, ShimThread};
 use crate::kernel::transfer::FIRST_PORT;

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::counters;
 use super::kernel_plan::PlannedRun;
-use crate::emulate::mtu;
+use crate::emulate::mtu::mtu;
 use crate::kernel::shim_thread::ShimThread;
 use crate::kernel::transfer::{FIRST_PORT, Transfer};
 

@@ -8,7 +8,7 @@ use driftway_base::NodeId;
 use driftway_experiment::validation::kernel::cases::KernelCase;
 use driftway_linux::{Emulation, PathEnd, RealClock};
 
-use crate::emulate::mtu;
+use crate::emulate::mtu::mtu;
 use crate::kernel::flow_run::FlowRun;
 use crate::kernel::transfer::FIRST_PORT;
 
