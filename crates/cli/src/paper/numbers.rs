@@ -44,11 +44,11 @@ pub fn check_numbers(plan: &Plan, jobs: Option<NonZeroU64>, fresh: bool) -> Resu
 fn number_line(line: &CitedNumber) -> String {
     let verdict = if line.agrees() { "agrees " } else { "differs" };
     let found = match &line.value {
-        Ok(found) => value("", *found),
-        Err(why) => why.clone(),
+        Ok(found) => format!("found {}", value("", *found)),
+        Err(why) => format!("but {why}"),
     };
     let CitedNumber { passage, cited, .. } = line;
-    wrapped(&format!("{verdict}  cited {cited}, found {found}: “{passage}”"), 9)
+    wrapped(&format!("{verdict}  cited {cited}, {found}: “{passage}”"), 9)
 }
 
 fn mismatch_failure(checked: &CitationReport, wrong: usize) -> Failure {

@@ -26,15 +26,20 @@ The number of runs of a figure is fixed before its verdicts are looked at, and i
 `driftway paper NAME --record` writes `results.csv`, `verdicts.csv`, and the tables of the README.
 
 In lists of figures, arms, groups and readings `*` stands for any text: `[\"50-*\"]` is each figure whose name begins
-with `50-`, in the order of the file. In the commands `shown_by`, `{paper}` stands for `driftway paper NAME`, and
+with `50-`, in the order of the file. The arms of predicates, such as `order`, are named in full. In the commands `shown_by`, `{paper}` stands for `driftway paper NAME`, and
 `{run FILE}` for `driftway run paper:NAME/FILE`. In those of causes, and in their texts, `{figure}` and `{reading}`
 stand for the figure and the reading of the statement, `{ARM}` for the arm that represents ARM in this reading, and
 `{set ARM}` for its overrides as options `--set` of `driftway run`; in those of open questions, `{set ARM}` for an arm's.
 
+A paper of one's own is a folder `papers/NAME` in the working directory, or any folder, with `paper.toml`:
+`driftway paper NAME`. Its page begins with the first numbered list of its README.md.
+
 ## Sources of numbers
 
 `driftway paper NAME --numbers` compares each number in README.md, in causes and in open questions with its source.
-In a README the sources stand in a comment after the text, in `paper.toml` in the key `sources`:
+In a README the sources stand in a comment after the text, and are those of all numbers since the last such comment,
+but for code, tables, and what stands between `<!-- not checked -->` and `<!-- end -->`; in `paper.toml` they stand in
+the key `sources`. Results must be recorded before:
 
 ```text
 <!-- sources
@@ -66,8 +71,8 @@ cell = \"{k parts:{0}:{column}}\"
 <!-- end -->
 ```
 
-A row has a name and texts for `{0}`, `{1}` and so on, a column a name and a text for `{column}`; without `cell` it is
-the cell. Other braces are expressions, `{2 …}` with two decimals, `{± …}` the half-width of the interval.
+`corner` is the heading of the rows' names. A row has a name and texts for `{0}`, `{1}` and so on, a column a name and a text for `{column}`; without `cell` it is
+the cell. Other braces are expressions, `{2 …}` with two decimals, `{± …}` and `{± 1 …}` the half-width of a result's interval.
 ";
 
 /// The JSON schema (draft 2020-12) of a study's file.

@@ -40,7 +40,7 @@ struct TableDefinition {
     columns: Vec<Line>,
     /// The cell of all columns. `{0}`, `{1}` and so on are the texts of the row, `{column}` that of
     /// the column; the remaining braces contain expressions. `{8:tcp:10 ms}` has no decimals;
-    /// `{2 8:tcp:10 ms}` has two; `{± 8:tcp:10 ms}` is the half-width of the interval.
+    /// `{2 8:tcp:10 ms}` has two; `{± 8:tcp:10 ms}` is the half-width of a result's interval.
     cell: Option<String>,
 }
 
@@ -123,7 +123,11 @@ pub fn update_tables(
         let line = text[..text.len() - rest.len() + at].lines().count() + 1;
         let open = |what: &str| (line, format!("the table has no `{what}`"));
         let (definition, behind) = rest[at + TABLE.len()..].split_once("-->").ok_or(open("-->"))?;
-        let (_, behind) = behind.split_once(END).ok_or(open(END))?;
+        let (rows, behind) = behind.split_once(END).ok_or(open(END))?;
+        // Without an end of its own, what stands up to that of the next table would be replaced.
+        if find_table(rows).is_some() {
+            return Err(open(END));
+        }
         let kept_length = rest.len() - behind.len();
         let (name, definition) = definition.split_once('\n').unwrap_or((definition, ""));
         if name.trim() == paper {
@@ -161,19 +165,26 @@ fn fill_cell(cell: &str, study: &Study, kept: &StoredResults) -> Result<String, 
 
 fn format_number(expression: &str, study: &Study, kept: &StoredResults) -> Result<String, String> {
     if let Some(of) = expression.strip_prefix("± ") {
-        return Ok(format!("{:.0}", evaluate(of, study, &with_half_widths(kept))?));
+        let (decimals, of) = split_decimals(of);
+        if [" / ", " + ", " - "].iter().any(|operator| of.contains(operator)) {
+            return Err(format!(
+                "`{expression}`: the interval of one result is known, not of several"
+            ));
+        }
+        return Ok(format!("{:.decimals$}", evaluate(of, study, &with_half_widths(kept))?));
     }
-    let (decimals, of) = match expression.split_once(' ') {
-        Some((digits, of)) if digits.len() == 1 => match digits.parse::<usize>() {
-            Ok(decimals) => (decimals, of),
-            Err(_) => (0, expression),
-        },
-        _ => (0, expression),
-    };
+    let (decimals, of) = split_decimals(expression);
     let text = format!("{:.decimals$}", evaluate(of, study, kept)?);
     // A value that rounds to zero has no sign.
     let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
     Ok(text.replace('-', if is_zero { "" } else { "−" }))
+}
+
+/// The number of decimals before an expression, 0 if there is none, and the expression.
+fn split_decimals(text: &str) -> (usize, &str) {
+    let digits = text.split_once(' ').filter(|(digits, _)| digits.len() == 1);
+    let decimals = digits.and_then(|(digits, of)| Some((digits.parse().ok()?, of)));
+    decimals.unwrap_or((0, text))
 }
 
 /// Replaces the means by the half-widths of the intervals.
@@ -210,9 +221,9 @@ mod test {
 
     #[test]
     fn a_table_is_updated_in_place() {
-        let before = readme("['ten', '10 ms']", "['TCP', '{1 8:tcp:{0}} ± {± 8:tcp:{0}}']");
+        let before = readme("['ten', '10 ms']", "['TCP', '{1 8:tcp:{0}} ± {± 1 8:tcp:{0}}']");
         let text = filled(&before).unwrap();
-        let table = "-->\n\n| at | TCP |\n|---|---|\n| ten | −12.3 ± 2 |\n\n<!-- end";
+        let table = "-->\n\n| at | TCP |\n|---|---|\n| ten | −12.3 ± 1.6 |\n\n<!-- end";
         assert!(text.contains(table), "{text}");
         assert!(text.starts_with("# A\n") && text.contains("Prose 5") && !text.contains("old"));
         assert_eq!(filled(&text).unwrap(), text, "stays");
@@ -239,6 +250,11 @@ mod test {
             (readme("'ten'", "'t']\ncels = ['x'"), "unknown field `cels`"),
             (readme("'ten'", "'t'").replace(END, ""), "has no `<!-- end -->`"),
             ("# A\n\n<!-- table\n".to_owned(), "has no `-->`"),
+            (readme("['ten', '10 ms']", "['TCP', '{± 8:tcp:{0} - 8:tcp:{0}}']"), "not of several"),
+            (
+                format!("{}\n<!-- table\n-->\n{END}", readme("'t'", "'t'").replace(END, "Prose")),
+                "has no `<!-- end -->`",
+            ),
         ] {
             let (line, what) = filled(&text).unwrap_err();
             assert!(line == 3 && what.contains(says), "{line}: {what}");
