@@ -12,7 +12,7 @@
 //! | item | here |
 //! |---|---|
 //! | transfers that do not complete | they count with the time that they had; a result that depends on it is a bound |
-//! | tolerance of a number | its 90 % interval overlaps the published value ± 10 % (± 5 points for percentages); no other predicate has one |
+//! | tolerance of a number | its 90 % interval lies within ± 10 % of the published value (± 5 points for percentages); no other predicate has one |
 //! | recorded verdicts for another number of runs | none |
 //! | runs over a kernel | not reproducible, so that no verdict is recorded |
 //! | seeds of other simulators | not paired: they draw other random numbers; movement files are paired |

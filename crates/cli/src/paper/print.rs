@@ -295,13 +295,14 @@ pub fn measured_value(statement: &StatementResult) -> String {
 /// Summary: the number of statements that agree, and the number of runs.
 pub fn summary(document: &StudyDocument, timed: bool) -> String {
     let of = |counted: bool, verdict| {
-        let counted =
-            document.statements.iter().filter(|s| (s.counted != CountedAs::Capped) == counted);
+        let counted = document.statements.iter().filter(|s| s.is_counted() == counted);
         counted.filter(|s| s.verdict == verdict).count()
     };
     let [agree, differ, undecided] = [Verdict::Agrees, Verdict::Differs, Verdict::Undecided]
         .map(|of_all| of(true, Some(of_all)));
-    let capped: usize = Verdict::ALL.into_iter().map(|verdict| of(false, Some(verdict))).sum();
+    let repeated = document.statements.iter().filter(|s| s.same_as.is_some()).count();
+    let not_counted: usize = Verdict::ALL.into_iter().map(|verdict| of(false, Some(verdict))).sum();
+    let capped = not_counted - repeated;
     let not = of(true, None) + of(false, None);
     let mut text = String::new();
     if !document.statements.is_empty() {
@@ -310,12 +311,17 @@ pub fn summary(document: &StudyDocument, timed: bool) -> String {
         if capped > 0 {
             let _ = write!(text, ", {capped} capped");
         }
+        if repeated > 0 {
+            let _ = write!(text, ", {repeated} repeated");
+        }
         if not > 0 {
             let _ = write!(text, ", {not} not run");
         }
         let has_none = document.statements.iter().all(|of| of.expected.is_none());
         let _ = match (document.unexpected().len(), document.recorded) {
-            _ if has_none => writeln!(text, "; no verdicts are recorded: `--record` does so."),
+            _ if has_none => {
+                writeln!(text, "; no verdicts were recorded before: `--record` records them.")
+            }
             (_, RecordedVerdicts::None) => {
                 writeln!(text, "; no verdicts are recorded for this many runs.")
             }

@@ -79,9 +79,7 @@ pub fn rows<'a>(statements: impl Iterator<Item = &'a StatementResult>) -> Vec<St
 
 /// The statements that differ, by their causes; those without a known cause come last, with an empty name.
 pub fn causes(statements: &[StatementResult]) -> Vec<CauseGroup<'_>> {
-    let differs = |of: &&StatementResult| {
-        of.verdict == Some(Verdict::Differs) && of.counted != CountedAs::Capped
-    };
+    let differs = |of: &&StatementResult| of.verdict == Some(Verdict::Differs) && of.is_counted();
     let mut groups: Vec<CauseGroup<'_>> = Vec::new();
     for statement in statements.iter().filter(differs) {
         let name = statement.cause.as_deref().unwrap_or_default();

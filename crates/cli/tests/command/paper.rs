@@ -125,6 +125,30 @@ fn json(bench: &TestDir, arguments: &[&str]) -> Value {
     serde_json::from_str(&bench.stdout(&[&["paper", "two", "--json"], arguments].concat())).unwrap()
 }
 
+/// A reading that changes no run is not counted again, whatever its overrides are.
+#[test]
+fn a_reading_with_the_same_runs_is_not_counted_again() {
+    let reading = "[[reading]]\nname = \"text\"\nlabel = \"as it stands\"";
+    let more = "[[reading]]\nname = \"long\"\nlabel = \"a long queue\"\n\
+                set = { \"network.link.queue.packets\" = 900 }\n\n\
+                [[reading]]\nname = \"slow\"\nlabel = \"a slow link\"\n\
+                set = { \"network.link.delay\" = \"90 ms\" }";
+    let bench = paper_dir(&[(reading, &format!("{reading}\n\n{more}"))]);
+    let document = json(&bench, &[]);
+    let same_as = |id: &str| {
+        let all = document["statements"].as_array().unwrap();
+        all.iter().find(|of| of["id"] == id).unwrap()["same_as"].clone()
+    };
+    assert_eq!(same_as("8-order-text"), Value::Null);
+    assert_eq!(same_as("8-order-long"), "text");
+    assert_eq!(same_as("8-order-slow"), Value::Null);
+    let counts = document["counts"].as_array().unwrap();
+    let repeated: Vec<_> = counts.iter().map(|of| of["repeated"].as_u64().unwrap_or(0)).collect();
+    assert_eq!(repeated[0], 0, "{counts:?}");
+    assert!(repeated[1] >= 3 && repeated[2] == 0, "{counts:?}");
+    assert_eq!(counts[1]["orders"]["agree"], 0, "{counts:?}");
+}
+
 /// A figure with its own first seed has the results of a study with that seed; other figures do not.
 #[test]
 fn a_figure_can_have_seeds_of_its_own() {
@@ -366,7 +390,7 @@ fn the_text_has_measured_and_reported_values() {
         "differs    8-slow-text: ATCP takes an hour; paper 3600 s; measured",
         "           cause: it takes seconds",
         "           driftway run s.toml",
-        "no verdicts are recorded",
+        "no verdicts were recorded before",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -242,6 +242,15 @@ pub struct Counts {
     pub capped: u64,
     /// Our own statements.
     pub ours: Count,
+    /// Statements whose runs are those of an earlier reading, with any verdict: they are not counted again; absent
+    /// if there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(default)]
+    pub repeated: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Numbers of verdicts.
@@ -280,6 +289,10 @@ pub fn count_statements(readings: &[ReadingResult], statements: &[StatementResul
     let counts = readings.chain([None]).map(|reading| {
         let mut counts = Counts { reading, ..Counts::default() };
         for statement in statements.iter().filter(|of| of.reading == counts.reading) {
+            if statement.same_as.is_some() {
+                counts.repeated += 1;
+                continue;
+            }
             match statement.counted {
                 CountedAs::Number => counts.numbers.add(statement.verdict),
                 CountedAs::Order => counts.orders.add(statement.verdict),
@@ -291,7 +304,8 @@ pub fn count_statements(readings: &[ReadingResult], statements: &[StatementResul
     });
     let any = |of: &Counts| {
         of.reading.is_some()
-            || of.capped + of.numbers.total() + of.orders.total() + of.ours.total() > 0
+            || of.repeated + of.capped + of.numbers.total() + of.orders.total() + of.ours.total()
+                > 0
     };
     counts.filter(any).collect()
 }
@@ -313,6 +327,9 @@ pub struct StatementResult {
     pub counted: CountedAs,
     /// Reason why no aid could violate it; `null`: one could.
     pub capped: Option<String>,
+    /// An earlier reading in which the runs of its arms are the same, event by event, so that it is not counted
+    /// again; `null`: there is none.
+    pub same_as: Option<String>,
     /// Its metric.
     pub metric: String,
     /// The paper's number, from and to; `null` for a shape.
@@ -357,6 +374,11 @@ pub struct StatementResult {
 }
 
 impl StatementResult {
+    /// True if an aid could violate it, and no earlier reading has the same runs.
+    pub fn is_counted(&self) -> bool {
+        self.counted != CountedAs::Capped && self.same_as.is_none()
+    }
+
     /// True if the verdict differs from the recorded one, which capped statements do not have.
     pub fn is_unexpected(&self) -> bool {
         let expected = self.expected.filter(|_| self.counted != CountedAs::Capped);

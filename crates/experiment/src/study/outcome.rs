@@ -160,7 +160,38 @@ impl StudyOutcome<'_> {
 
     /// The results of all statements.
     pub fn statements(&self) -> Vec<StatementResult> {
-        self.plan.statements.iter().map(|of| self.statement(of)).collect()
+        let planned = &self.plan.statements;
+        let mut all: Vec<StatementResult> = planned.iter().map(|of| self.statement(of)).collect();
+        for (at, result) in all.iter_mut().enumerate() {
+            if let Some(reading) = self.repeated(&planned[..at], &planned[at]) {
+                let note =
+                    format!("the runs are those of the reading {reading}: not counted again");
+                result.notes.push(note);
+                result.same_as = Some(reading);
+            }
+        }
+        all
+    }
+
+    /// The first reading in which this statement was judged by the same runs.
+    fn repeated(&self, earlier: &[PlannedStatement], own: &PlannedStatement) -> Option<String> {
+        let runs = self.fingerprints(own);
+        let is_same = |of: &&PlannedStatement| {
+            of.figure == own.figure
+                && of.statement.id == own.statement.id
+                && self.fingerprints(of) == runs
+        };
+        earlier.iter().find(is_same).filter(|_| !runs.is_empty())?.reading.clone()
+    }
+
+    /// The fingerprints of all runs of a statement.
+    fn fingerprints(&self, of: &PlannedStatement) -> Vec<&str> {
+        let cells = of.cases.iter().flat_map(|case| case.quantity.cells());
+        let runs = cells.flat_map(|cell| {
+            let job = self.plan.figures[cell.figure].arms[cell.arm].jobs[cell.x];
+            self.results.runs(job)
+        });
+        runs.map(|run| run.result.fingerprint.as_str()).collect()
     }
 
     /// The verdict on a statement: that of its worst case.
@@ -185,6 +216,7 @@ impl StudyOutcome<'_> {
             kind: planned.kind,
             counted: planned.counted,
             capped: statement.capped.clone(),
+            same_as: None,
             metric: figure.y[planned.measure].name().into_owned(),
             number: statement.number.map(|number| [number.low, number.high]),
             bound: statement.bound,
