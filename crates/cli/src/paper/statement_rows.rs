@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use super::print::{measured_at, measured_value, paper_value, verdict_word};
 use crate::text::count;
 use driftway_experiment::study::document::StatementResult;
-use driftway_experiment::study::statement::CountedAs;
 use driftway_experiment::study::statement::format::Verdict;
 
 /// A statement about a figure, in all readings in which it is judged.
