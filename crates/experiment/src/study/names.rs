@@ -5,6 +5,7 @@ use driftway_scenario::{Error, TomlFile};
 use super::check::{find_name, keys};
 use super::format::Study;
 use super::pattern::matches;
+use super::product::Exception;
 use crate::words::available;
 
 /// The names that patterns may stand for, in the order of the file.
@@ -59,6 +60,24 @@ impl<'a> Names<'a> {
     }
 }
 
+impl Names<'_> {
+    /// Checks that each name or pattern of the exceptions of the table at `place` stands for an arm.
+    fn check_exceptions(&self, place: &[String], exceptions: &[Exception]) -> Result<(), Error> {
+        let known: Vec<&str> = self.known.iter().map(String::as_str).collect();
+        for (number, exception) in exceptions.iter().enumerate() {
+            for (at, pattern) in exception.arms.iter().enumerate() {
+                if !known.iter().any(|name| matches(pattern, name)) {
+                    let help = available(&pattern.replace('*', ""), &known);
+                    let message = format!("no {} matches `{pattern}`\n{help}", self.what);
+                    let keys = [place, &keys!["except", number, "arms", at]].concat();
+                    return Err(self.file.error(&keys, &message));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Study {
     /// Replaces names with `*` by those that they stand for, and the names of reasons by their texts; gives causes without
     /// readings those of their definition; and makes statements about our figures ours.
@@ -73,6 +92,14 @@ impl Study {
         let mut arms = Names::new(file, "arm", self.arms.iter().map(|of| &of.name));
         for reading in &self.readings {
             arms.also.extend(self.arms.iter().map(|arm| reading.name_of(&arm.name)));
+        }
+        for (number, product) in self.products.iter().enumerate() {
+            let names = product.names();
+            let own = Names::new(file, "arm of this product", names.iter());
+            own.check_exceptions(&keys!["product", number], &product.except)?;
+        }
+        for (number, reading) in self.readings.iter().enumerate() {
+            arms.check_exceptions(&keys!["reading", number], &reading.except)?;
         }
         for (number, figure) in self.figures.iter_mut().enumerate() {
             let place = |key: &str| keys!["figure", number, key];
@@ -133,6 +160,27 @@ mod test {
         let mut study: Study = file.read().map_err(|error| error.to_string())?;
         study.expand_names(&file).map_err(|error| error.to_string())?;
         Ok(study)
+    }
+
+    #[test]
+    fn exceptions_are_about_arms() {
+        let check = |except: &str| {
+            let text = format!(
+                "title = 't'\narm = [{{ name = 'aodv', label = 'A' }}]\n\
+                 [[reading]]\nname = 'r'\nlabel = 'r'\nexcept = [{{ arms = [{except}], omit = true }}]\n\
+                 [[product]]\nfactors = [{{ name = 'f', levels = [{{ name = 'x', label = 'X' }}] }}]\n\
+                 except = [{{ arms = ['x'], omit = true }}]"
+            );
+            let file = TomlFile::parse("s.toml", text).unwrap();
+            let mut study: Study = file.read().unwrap();
+            study.expand_names(&file).map_err(|error| error.to_string())
+        };
+        check("'aodv', 'a*'").unwrap();
+        let error = check("'aodv', 'dsr*'").unwrap_err();
+        assert!(
+            error.starts_with("s.toml:6:") && error.contains("no arm matches `dsr*`"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -86,6 +86,17 @@ impl Exception {
 impl Product {
     /// The arms, in order.
     pub fn arms(&self) -> Vec<Arm> {
+        self.rows().iter().filter_map(|row| self.arm(row)).collect()
+    }
+
+    /// The names of all combinations, with those that exceptions leave out.
+    pub fn names(&self) -> Vec<String> {
+        let rows = self.rows().into_iter();
+        rows.map(|row| joined(row.iter().map(|level| level.name.as_str()), "-")).collect()
+    }
+
+    /// The combinations of levels.
+    fn rows(&self) -> Vec<Vec<&Level>> {
         let mut rows: Vec<Vec<&Level>> = vec![Vec::new()];
         for factor in &self.factors {
             let with = |row: &Vec<_>| {
@@ -94,7 +105,7 @@ impl Product {
             };
             rows = rows.iter().flat_map(with).collect();
         }
-        rows.iter().filter_map(|row| self.arm(row)).collect()
+        rows
     }
 
     fn arm(&self, levels: &[&Level]) -> Option<Arm> {
