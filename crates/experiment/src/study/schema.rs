@@ -25,15 +25,22 @@ run. `studies/pauses.toml` is an example of a study, `papers/liu-singh-2001/pape
 The number of runs of a figure is fixed before its verdicts are looked at, and is equal for all its arms.
 `driftway paper NAME --record` writes `results.csv`, `verdicts.csv`, and the tables of the README.
 
-In lists of figures, arms, groups and readings `*` stands for any text: `[\"50-*\"]` is each figure whose name begins
-with `50-`, in the order of the file. The arms of predicates, such as `order`, are named in full. In the commands `shown_by`, `{paper}` stands for `driftway paper NAME`, and
-`{run FILE}` for `driftway run paper:NAME/FILE`. In those of causes, and in their texts, `{figure}` and `{reading}`
-stand for the figure and the reading of the statement, `{ARM}` for the arm that represents ARM in this reading, and
-`{set ARM}` for its overrides as options `--set` of `driftway run`; in those of open questions, `{set ARM}` for an arm's.
+In lists of figures, arms, groups and readings `*` stands for any text: `[\"50-*\"]` is each figure whose name
+begins with `50-`, in the order of the file. The arms of predicates, such as `order`, are named in full. In the
+commands `shown_by`, `{paper}` stands for `driftway paper NAME`, and `{run FILE}` for `driftway run
+paper:NAME/FILE`. In those of causes, and in their texts, `{figure}` and `{reading}` stand for the figure and
+the reading of the statement, `{ARM}` for the arm that represents ARM in this reading, and `{set ARM}` for its
+overrides as options `--set` of `driftway run`; in those of open questions, `{set ARM}` for an arm's.
 
 A paper of one's own is a folder `papers/NAME` in the working directory, or any folder, with `paper.toml`:
-`driftway paper NAME`. Its page begins with the first numbered list of its README.md.
+`driftway paper NAME`. Its page begins with the first numbered list of its README.md. A whole one, which `driftway paper NAME --record` runs:
+";
 
+/// A paper of the shortest kind.
+const EXAMPLE: &str = include_str!("example.toml");
+
+/// The part of `docs/study.md` about README.md.
+const SOURCES: &str = "\
 ## Sources of numbers
 
 `driftway paper NAME --numbers` compares each number in README.md, in causes and in open questions with its source.
@@ -71,8 +78,9 @@ cell = \"{k parts:{0}:{column}}\"
 <!-- end -->
 ```
 
-`corner` is the heading of the rows' names. A row has a name and texts for `{0}`, `{1}` and so on, a column a name and a text for `{column}`; without `cell` it is
-the cell. Other braces are expressions, `{2 …}` with two decimals, `{± …}` and `{± 1 …}` the half-width of a result's interval.
+`corner` is the heading of the rows' names. A row has a name and texts for `{0}`, `{1}` and so on, a column a
+name and a text for `{column}`; without `cell` it is the cell. Other braces are expressions, `{2 …}` with two
+decimals, `{± …}` and `{± 1 …}` the half-width of a result's interval.
 ";
 
 /// The JSON schema (draft 2020-12) of a study's file.
@@ -92,7 +100,7 @@ pub fn paper_schema() -> Value {
 
 /// The reference of a study's file in Markdown: each key with its values, default and meaning.
 pub fn study_reference() -> String {
-    toml_reference::<Study>(HEAD)
+    toml_reference::<Study>(&format!("{HEAD}\n```toml\n{EXAMPLE}```\n\n{SOURCES}"))
 }
 
 /// Describes a type by a schema in place.
@@ -173,10 +181,21 @@ mod test {
     use std::fs;
     use std::path::{Path, PathBuf};
 
+    use super::super::plan::plan;
+    use super::super::source::Source;
     use super::*;
 
     fn root() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    }
+
+    #[test]
+    fn the_example_is_a_paper() {
+        let source = Source::from_text("example", EXAMPLE.to_owned(), PathBuf::new());
+        let plan = plan(source).unwrap();
+        assert!(plan.study.is_paper());
+        assert_eq!((plan.figures[0].arms.len(), plan.statements.len()), (4, 4), "in two readings");
+        assert!(plan.statements.iter().all(|of| of.cause.is_some()));
     }
 
     /// The files of a folder, and of the folders in it, with this name or end.
