@@ -1,7 +1,9 @@
 //! The order of arms in a statement.
 
+use std::fmt;
+
 use driftway_scenario::Coordinate;
-use serde::de::{Error, Unexpected};
+use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
 /// Arms below others: `"atcp < tcp"`, `"a, b <= c, d at 10 ms"`.
@@ -43,10 +45,18 @@ impl Order {
 
 impl<'de> Deserialize<'de> for Order {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        const EXPECTED: &str =
-            "an order of arms such as \"atcp < tcp\" or \"atcp <= tcp at 10 ms\"";
-        let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| D::Error::invalid_value(Unexpected::Str(&text), &EXPECTED))
+        struct OrderVisitor;
+        impl Visitor<'_> for OrderVisitor {
+            type Value = Order;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an order of arms such as \"atcp < tcp\" or \"atcp <= tcp at 10 ms\"")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Order, E> {
+                let invalid = || E::invalid_value(Unexpected::Str(text), &self);
+                Order::parse(text).ok_or_else(invalid)
+            }
+        }
+        deserializer.deserialize_any(OrderVisitor)
     }
 }
 
@@ -71,6 +81,19 @@ mod test {
         for wrong in ["a", "a > b", "< b", "a <", "a < b < c", "a, < b", "a < b c", "a < b at10 ms"]
         {
             assert_eq!(Order::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_order_gets_an_example() {
+        #[derive(Debug, Deserialize)]
+        struct Example {
+            #[expect(dead_code, reason = "only errors are looked at")]
+            order: Order,
+        }
+        for wrong in ["order = 'a > b'", "order = { below = 'a', above = 'b' }", "order = 3"] {
+            let error = toml::from_str::<Example>(wrong).unwrap_err().to_string();
+            assert!(error.contains("an order of arms such as \"atcp < tcp\""), "{error}");
         }
     }
 }
