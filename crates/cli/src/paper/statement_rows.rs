@@ -115,10 +115,16 @@ fn cell(statement: &StatementResult) -> ReadingCell<'_> {
     let n = statement.n;
     ReadingCell {
         reading: statement.reading.as_deref().unwrap_or_default(),
-        measured: measured_value(statement) + &measured_at(statement),
+        measured: measured_value(statement) + &measured_at(statement) + &repeated(statement),
         runs: if n > 0 { count(n, "run") } else { String::new() },
         verdict: verdict_word(statement),
         recorded: statement.expected.filter(|_| statement.is_unexpected()).map(Verdict::name),
         notes: &statement.notes,
     }
+}
+
+/// The earlier reading with the same runs, in words.
+fn repeated(statement: &StatementResult) -> String {
+    let reading = statement.same_as.as_deref();
+    reading.map_or_else(String::new, |reading| format!(" (runs of {reading}, not counted)"))
 }

@@ -147,6 +147,9 @@ fn a_reading_with_the_same_runs_is_not_counted_again() {
     assert_eq!(repeated[0], 0, "{counts:?}");
     assert!(repeated[1] >= 3 && repeated[2] == 0, "{counts:?}");
     assert_eq!(counts[1]["orders"]["agree"], 0, "{counts:?}");
+    bench.stdout(&["paper", "two", "--out", "out"]);
+    let page = fs::read_to_string(bench.path("out/index.html")).unwrap();
+    assert!(page.contains("(runs of text, not counted)"), "the page says so");
 }
 
 /// A figure with its own first seed has the results of a study with that seed; other figures do not.
