@@ -8,8 +8,8 @@
 //! detected by probing, as in ATCP, because few routers report it.
 //!
 //! - *Losses.* A retransmission begins a loss episode. What is not known to be another loss is congestion. The
-//!   acknowledgment that covers the retransmission undoes TCP's response only on a connection that has
-//!   negotiated ECN, and only if congestion was not echoed since before the loss; an echo counts until all
+//!   acknowledgment that covers the retransmission (without SACK: all data of the episode) undoes TCP's
+//!   response only on a connection that has negotiated ECN, and only if congestion was not echoed since before the loss; an echo counts until all
 //!   data outstanding at that time is acknowledged. Negotiated ECN does not imply that the routers mark:
 //!   until one has marked, a loss while a queue is visible (`queue_delay`), or of many segments, is
 //!   congestion, and for any other a trial has to show that losses do not become more frequent when
@@ -17,10 +17,10 @@
 //! - *Outages* begin with a signal from a router or the local host. Segments then in flight towards the host
 //!   may still arrive within a round-trip time and do not count. Later arrivals, or a restored route, show
 //!   that there is a path. After a false signal, a further one is accepted only if the peer is silent as well
-//!   (`signal_trust`).
+//!   (`signal_trust`). While the host's own link is down probes are rare: the host reports that it is up.
 //! - *Silence* is suspicious if the losses of the connection do not explain it (`loss_estimate`). It may be
 //!   caused by congestion, so TCP continues unchanged, and probes use a small share of the previous
-//!   throughput. Their answer decides whether there was an outage.
+//!   throughput and become rarer. Their answer decides whether there was an outage.
 //! - *Congestion window after an outage* ([`CwndAfterOutage`]): the previous window, or, if the path may have
 //!   changed, one segment as in liu-singh-2001 §III-C. A reduction for congestion shortly before the outage
 //!   is kept.
@@ -64,6 +64,10 @@ const ASSUMED_MSS: u32 = 1460;
 /// Heavy loss: more than one byte in `HEAVY_LOSS_DIVISOR`, and more than `HEAVY_LOSS_MIN_SEGMENTS` segments.
 const HEAVY_LOSS_DIVISOR: u32 = 8;
 const HEAVY_LOSS_MIN_SEGMENTS: u32 = 3;
+
+/// Probes of a suspected outage are sent at intervals of at least the silence so far over this, so that their
+/// number grows with its logarithm, and its end is found at most that much later.
+const PROBES_PER_SILENCE: u64 = 16;
 
 /// A loss episode: retransmissions until all data outstanding at its beginning is acknowledged. TCP has
 /// reduced its window once for it.
@@ -168,10 +172,11 @@ impl Carry {
     fn disconnect(&mut self, cx: &mut Context<'_, State>, transition: Transition) {
         let Context { now, view, .. } = *cx;
         // After a signal caused by a probe, no segments are in flight any more.
-        let on_its_way = transition == Transition::PathLost && !is_held(view);
         let srtt = round_trip(view);
-        self.stragglers_until = if on_its_way { now + srtt } else { now };
-        *cx.timer = Some(now + self.options.probe_fast);
+        self.stragglers_until = if is_held(view) { now } else { now + srtt };
+        // The host itself reports the end of an outage of its own link.
+        let is_own_link = transition == Transition::LinkDown;
+        *cx.timer = (!is_own_link).then(|| now + self.options.probe_fast);
         self.queue.forget_in_flight();
         // Losses since the peer was last heard belong to the outage.
         let undoes = |loss: &LossEpisode| {
@@ -181,7 +186,7 @@ impl Carry {
         if self.options.cwnd == CwndAfterOutage::Keep && self.loss.as_ref().is_some_and(undoes) {
             cx.request(Act::Undo);
         }
-        cx.request(hold(self.min_probe_gap()));
+        cx.request(hold(if is_own_link { self.options.probe_max } else { self.min_probe_gap() }));
     }
 
     /// Minimum probe interval: one RTT of an empty path. New data reaches the peer within two and a half RTTs
@@ -208,10 +213,12 @@ impl Carry {
     /// Time at which the oldest segment, sent at `sent`, may be sent again as a probe; `None` if the
     /// connection has delivered no data to derive a rate from.
     fn probe_at(&self, sent: Instant, view: &TcpView) -> Option<Instant> {
-        let gap = self.delivery_estimate.probe_interval(oldest_segment(view)?.len())?;
-        let long = sent.since(self.last_heard) >= self.options.probe_fast;
-        let rare = if long { self.options.probe_max } else { Duration::ZERO };
-        Some(sent + gap.max(self.min_probe_gap()).max(rare))
+        let share = self.delivery_estimate.probe_interval(oldest_segment(view)?.len())?;
+        // A router that searches for a route keeps what arrives. If it kept fifty probes, they would leave at
+        // once when the path is restored, and fill the queue that the answer has to pass.
+        let silence = sent.since(self.last_heard);
+        let rare = silence.over(PROBES_PER_SILENCE).min(self.options.probe_max);
+        Some(sent + share.max(self.min_probe_gap()).max(rare))
     }
 
     /// Sends the oldest segment as a probe.
@@ -393,8 +400,9 @@ impl Carry {
     }
 
     /// The peer acknowledges new data up to `ack`.
-    fn on_acknowledged(&mut self, cx: &mut Context<'_, State>, ack: Seq) {
+    fn on_acknowledged(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) {
         let Context { now, view, .. } = *cx;
+        let ack = segment.ack;
         let una = view.snd_una.value().unwrap_or(ack);
         self.delivery_estimate.on_acknowledged(now, ack.since(una));
         let mss = view.mss.value().unwrap_or(ASSUMED_MSS).max(1);
@@ -403,7 +411,13 @@ impl Carry {
         self.trial.on_acknowledged(segments, is_evident);
         // State of the old path is not restored.
         let anew = cx.state() == State::Resuming && self.options.cwnd == CwndAfterOutage::Reset;
-        let covered = self.loss.is_some_and(|loss| ack.after(loss.resent_range.start));
+        // Without SACK, TCP repairs one loss per round-trip time (RFC 6582): a window that is restored before
+        // the last one is repaired only adds losses, until there are too few duplicates for the next.
+        let is_repaired = |loss: &LossEpisode| {
+            ack.at_or_after(loss.until) || !segment.options.sack.as_slice().is_empty()
+        };
+        let covered =
+            self.loss.is_some_and(|loss| ack.after(loss.resent_range.start) && is_repaired(&loss));
         if covered && !anew && self.options.undo_losses {
             self.decide(cx);
         }
@@ -534,7 +548,7 @@ impl Protocol for Carry {
             _ => {}
         }
         if advances {
-            self.on_acknowledged(cx, segment.ack);
+            self.on_acknowledged(cx, segment);
         }
         if cx.state() == State::Resuming && segment.ack.at_or_after(self.until) {
             self.transition(cx, Transition::Repaired);
@@ -559,11 +573,20 @@ impl Protocol for Carry {
             SignalKind::Unreachable(_) | SignalKind::RouteFailed => {
                 self.on_path_lost(cx, signal.details.seq);
             }
-            SignalKind::RouteRestored if cx.state() == State::Resuming && is_held(cx.view) => {
+            SignalKind::LinkDown if cx.state() == State::Disconnected => {
+                *cx.timer = None;
+                cx.request(hold(self.options.probe_max));
+            }
+            SignalKind::LinkDown => self.transition(cx, Transition::LinkDown),
+            SignalKind::RouteRestored | SignalKind::LinkUp
+                if cx.state() == State::Resuming && is_held(cx.view) =>
+            {
                 self.resume(cx);
             }
-            SignalKind::RouteRestored if cx.state() == State::Suspecting => self.probe(cx),
-            SignalKind::RouteRestored => {
+            SignalKind::RouteRestored | SignalKind::LinkUp if cx.state() == State::Suspecting => {
+                self.probe(cx);
+            }
+            SignalKind::RouteRestored | SignalKind::LinkUp => {
                 self.signal_trust.on_path_restored();
                 self.transition(cx, Transition::PathRestored);
             }

@@ -69,9 +69,11 @@ impl Bulk {
             answered = self.now as u32;
             self.local(first);
         }
-        for n in first..end {
+        // After a loss, all that follows it has arrived.
+        let acknowledged = if outage { first + 1..=end } else { end..=end };
+        for n in acknowledged {
             self.now += 5;
-            self.peer(ack(number(n + 1), answered));
+            self.peer(ack(number(n), answered));
         }
         // Beyond the RTT of pacing that follows a repair.
         self.now += 400;

@@ -27,9 +27,11 @@ options! {
         /// Minimum interval between two probes of an outage. They are sent every round-trip time unless
         /// that is shorter.
         probe_min: time(50 ms, Self::MIN_SPAN..),
-        /// Interval between two probes of an outage that has lasted longer than `probe_fast`.
+        /// Interval between two probes of a reported outage that has lasted longer than `probe_fast` or
+        /// is one of the host's own link, and the longest of an outage that is only suspected: there an
+        /// interval is a sixteenth of the silence so far.
         probe_max: time(1 s, Self::MIN_SPAN..),
-        /// Duration of an outage after which probes are sent only every `probe_max`.
+        /// Duration of a reported outage after which probes are sent only every `probe_max`.
         probe_fast: time(120 s, Self::MIN_SPAN..),
         /// Number of unanswered retransmissions of the oldest segment after which an outage is suspected;
         /// more are required if losses are frequent. 255: outages are detected by signals only.

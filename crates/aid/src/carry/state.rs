@@ -24,6 +24,8 @@ named! {
     pub enum Transition {
         /// A router or the local host has no route to the peer.
         PathLost = "path lost",
+        /// The host's own link is down.
+        LinkDown = "own link down",
         /// The oldest segment was retransmitted more often without an answer than losses explain.
         Silence = "no answer for longer than losses explain",
         /// The answer does not show that there was an outage.
@@ -47,9 +49,10 @@ impl States for State {
 
     fn next(self, transition: Transition) -> Self {
         match (self, transition) {
-            (Self::Open | Self::Suspecting | Self::Resuming, Transition::PathLost) => {
-                Self::Disconnected
-            }
+            (
+                Self::Open | Self::Suspecting | Self::Resuming,
+                Transition::PathLost | Transition::LinkDown,
+            ) => Self::Disconnected,
             (Self::Open, Transition::Silence) => Self::Suspecting,
             (Self::Suspecting, Transition::LateAnswer) => Self::Open,
             (Self::Suspecting | Self::Disconnected, Transition::PathRestored) => Self::Resuming,

@@ -171,6 +171,23 @@ fn the_response_to_a_timeout_is_undone() {
     assert_eq!(line.tcp.ssthresh(), 64_000);
 }
 
+/// RFC 6582: without SACK a partial acknowledgment shows that more is to be repaired.
+#[test]
+fn a_partial_acknowledgment_without_sack_undoes_nothing_yet() {
+    for has_sack in [false, true] {
+        let mut line = ten_sent_where_routers_mark();
+        one_lost(&mut line);
+        let mut partial = line.peer_ack(nth(5));
+        if has_sack {
+            partial.options.sack.push(SeqRange::new(nth(6), nth(10)));
+        }
+        line.receive(partial);
+        assert_eq!(asked(&line).len(), usize::from(has_sack));
+        line.receive_ack(nth(10));
+        assert!(asked(&line).iter().any(|(_, act, _)| *act == Act::Undo));
+    }
+}
+
 #[test]
 fn without_retransmissions_nothing_is_undone() {
     let mut line = ten_sent();
@@ -419,6 +436,50 @@ fn silence_with_few_losses_is_suspicious() {
     let own: Vec<_> = sent(&line).iter().map(|(at, seq, _)| (*at, *seq)).collect();
     assert_eq!(own, [7_400, 9_400, 13_400].map(|at| (at, nth(64))));
     assert!(asked(&line).iter().all(|(_, act, _)| matches!(act, Act::Resend { .. })));
+}
+
+/// By its rate the flow may probe every 100 ms; TCP's own retransmissions at 13.4 and 21.4 s count as probes.
+#[test]
+fn probes_of_a_suspected_outage_become_rarer() {
+    let mut line = suspicious();
+    let Carry { delivery_estimate, last_heard, .. } = &mut line.aid.protocol;
+    (0..10).for_each(|n| delivery_estimate.on_acknowledged(at_ms(6_000 + 40 * n), 1_000_000));
+    *last_heard = at_ms(11_000);
+    line.receive_ack(nth(64));
+    line.aid.protocol.last_heard = at_ms(11_400);
+    line.take_events();
+    line.run_until(at_ms(31_400));
+    let at: Vec<_> = probes(&line).iter().map(|(at, _)| *at).collect();
+    // A sixteenth of the silence, which began at 11.4 s, is 100 ms at 13.0 s, and a second at 27.4 s.
+    assert_eq!(at[..8], [1, 2, 3, 4, 5, 6, 7, 8].map(|n| 11_400 + 100 * n));
+    let of_the_silence = |pair: &[u64]| {
+        let expected = pair[0] + ((pair[0] - 11_400) / 16).clamp(100, 1_000);
+        pair[1].abs_diff(expected) <= 1
+    };
+    let after = |ms| at.iter().position(|at| *at > ms).unwrap();
+    assert!(at[after(13_500)..after(21_400)].windows(2).all(of_the_silence), "{at:?}");
+    assert!(at[after(21_500)..].windows(2).all(of_the_silence), "{at:?}");
+    assert!(at.len() < 60, "{}", at.len());
+}
+
+/// The host reports the end of an outage of its own link. Should it not, probes find it.
+#[test]
+fn an_outage_of_the_own_link_needs_few_probes() {
+    for reported_by_a_router in [false, true] {
+        let mut line = ten_sent();
+        if reported_by_a_router {
+            gone(&mut line);
+        }
+        line.signal(Signal::new(SignalKind::LinkDown));
+        assert_eq!(line.aid.state(), "disconnected");
+        line.take_events();
+        line.run_until(at_ms(10_000));
+        assert!(sent(&line).len() + probes(&line).len() <= 10 && asked(&line).is_empty());
+        line.take_events();
+        line.signal(Signal::new(SignalKind::LinkUp));
+        assert_eq!(line.aid.state(), "resuming");
+        assert_eq!(sent(&line).len(), 10);
+    }
 }
 
 #[test]
