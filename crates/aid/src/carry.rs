@@ -210,6 +210,16 @@ impl Carry {
         self.signal_trust.on_accepted(lost, now + srtt.max(answered));
     }
 
+    /// The host's own link is up. Its queue may have kept what was sent before, and would drop the window that
+    /// is sent again behind that; an answer shows what has arrived.
+    fn on_link_up(&mut self, cx: &mut Context<'_, State>) {
+        *cx.timer = Some(cx.now + self.options.probe_fast);
+        cx.request(hold(self.min_probe_gap()));
+        if let Some(range) = oldest_segment(cx.view) {
+            cx.request(Act::Resend { range, ahead_of_queue: false });
+        }
+    }
+
     /// Time at which the oldest segment, sent at `sent`, may be sent again as a probe; `None` if the
     /// connection has delivered no data to derive a rate from.
     fn probe_at(&self, sent: Instant, view: &TcpView) -> Option<Instant> {
@@ -585,6 +595,11 @@ impl Protocol for Carry {
             }
             SignalKind::RouteRestored | SignalKind::LinkUp if cx.state() == State::Suspecting => {
                 self.probe(cx);
+            }
+            SignalKind::LinkUp
+                if cx.state() == State::Disconnected && cx.view.outstanding().is_some() =>
+            {
+                self.on_link_up(cx);
             }
             SignalKind::RouteRestored | SignalKind::LinkUp => {
                 self.signal_trust.on_path_restored();

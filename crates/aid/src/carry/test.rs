@@ -477,8 +477,12 @@ fn an_outage_of_the_own_link_needs_few_probes() {
         assert!(sent(&line).len() + probes(&line).len() <= 10 && asked(&line).is_empty());
         line.take_events();
         line.signal(Signal::new(SignalKind::LinkUp));
-        assert_eq!(line.aid.state(), "resuming");
-        assert_eq!(sent(&line).len(), 10);
+        assert_eq!(
+            (line.aid.state(), probes(&line)),
+            ("disconnected", [(10_000, nth(0))].to_vec())
+        );
+        line.receive_ack(nth(3));
+        assert_eq!((line.aid.state(), sent(&line).len()), ("resuming", 7));
     }
 }
 

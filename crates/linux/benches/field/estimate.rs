@@ -21,7 +21,7 @@ impl Estimate {
     }
 
     /// Half the width of the 90 % interval (Student's t); `None` with one value.
-    fn half(&self) -> Option<f64> {
+    pub fn half(&self) -> Option<f64> {
         let n = self.values.len() as f64;
         let t = StudentsT::new(0.0, 1.0, n - 1.0).ok()?.inverse_cdf(0.95);
         let mean = self.mean();

@@ -2,7 +2,8 @@
 //! sysctls and with the shim at the same time, as tables of means with 90 % intervals (Student's
 //! t); cuts also over a network built by the kernel alone.
 //!
-//! Started by `make field`; `FIELD_RUNS` is the number of runs (5), an argument selects tables
+//! Started by `make field`; `FIELD_RUNS` is the number of runs (5). Rows of `neighbours` are run until the
+//! 90 % intervals of their ratios are narrower than ± `FIELD_WITHIN` %, if that is set, `FIELD_MOST` (40) times at most. An argument selects tables
 //! (`gain`, `cuts`, `harm`, `neighbours`, `events`; default: these five). `make field-soak` runs the table `soak`:
 //! transfers under every fault, checked byte by byte, `SOAK_BYTES` (10⁹) each; further arguments
 //! select rows (`soak silent killed`), as they do after `neighbours` (`neighbours "10 Mbit/s"`). Linux's default congestion control is not used: each row
@@ -47,6 +48,7 @@ use driftway_scenario::Scenario;
 
 use arms::{Arm, ByArm, run_all};
 use emulate::{cut, scenario};
+use neighbours::Runs;
 use shimmed::{RunningPath, RunningShim, Transfer, Until};
 use wired::{Cut, TwoLinkNetwork};
 
@@ -218,9 +220,14 @@ fn main() -> ExitCode {
     };
     let runs = number("FIELD_RUNS", 5, "how often each is run");
     let bytes = number("SOAK_BYTES", 1_000_000_000, "what is carried under each fault (bytes)");
-    let (runs, bytes) = match (runs, bytes) {
-        (Ok(runs), Ok(bytes)) => (runs, bytes),
-        (Err(what), _) | (_, Err(what)) => {
+    let within =
+        number("FIELD_WITHIN", 0, "the width of intervals that ends the runs of a row (%)");
+    let most = number("FIELD_MOST", 40, "how often a row is run at most");
+    let numbers: Result<Vec<u64>, String> = [runs, bytes, within, most].into_iter().collect();
+    let [runs, bytes, within, most] = match numbers.as_deref() {
+        Ok(&[runs, bytes, within, most]) => [runs, bytes, within, most],
+        Ok(_) => unreachable!("four numbers are read"),
+        Err(what) => {
             eprintln!("error: {what}");
             return ExitCode::from(2);
         }
@@ -246,7 +253,11 @@ fn main() -> ExitCode {
     }
     if wanted("neighbours") {
         let rows = words.split_first().filter(|(first, _)| *first == "neighbours");
-        neighbours::table(runs, rows.map_or(&[], |(_, rows)| rows));
+        let within = (within > 0).then_some(within as f64 / 100.0);
+        neighbours::table(
+            Runs { least: runs, within, most: most.max(runs) },
+            rows.map_or(&[], |(_, rows)| rows),
+        );
     }
     if wanted("events") {
         events::table(runs);

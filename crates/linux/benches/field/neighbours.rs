@@ -2,6 +2,7 @@
 //! what it gets beside a plain host.
 
 use std::net::SocketAddrV4;
+use std::ops::RangeInclusive;
 use std::thread;
 
 use driftway_base::{Duration, Instant};
@@ -58,9 +59,20 @@ struct Shares {
     dropped: f64,
 }
 
+/// The number of runs of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Runs {
+    /// At least so many.
+    pub least: u64,
+    /// More, until the 90 % interval of each ratio is narrower than ± this.
+    pub within: Option<f64>,
+    /// At most so many.
+    pub most: u64,
+}
+
 /// Prints the tables: neighbours, gain, and how plain hosts with different delays share a short queue. Only rows whose names contain
 /// one of `words`, if there are any.
-pub fn table(runs: u64, words: &[String]) {
+pub fn table(runs: Runs, words: &[String]) {
     let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
     let rows = |name: &str, case: Case, arms: &[Arm]| {
         if wanted(name) {
@@ -77,7 +89,7 @@ pub fn table(runs: u64, words: &[String]) {
         first_delay: Duration::ZERO,
         ecn: true,
     };
-    println!("\nBeside a plain flow, 40 ms, ECN agreed, no losses but the queue's; {runs} runs");
+    println!("\nBeside a plain flow, 40 ms, ECN agreed, no losses but the queue's");
     heading();
     for mbps in [10, 40] {
         for neighbour in ["cubic", "reno"] {
@@ -92,9 +104,7 @@ pub fn table(runs: u64, words: &[String]) {
             rows(&name, case, &ARMS);
         }
     }
-    println!(
-        "\nBeside a plain flow, 40 ms, ECN not agreed, no losses but the queue's; {runs} runs"
-    );
+    println!("\nBeside a plain flow, 40 ms, ECN not agreed, no losses but the queue's");
     heading();
     for mbps in [10, 40] {
         for neighbour in ["cubic", "reno"] {
@@ -129,43 +139,68 @@ pub fn table(runs: u64, words: &[String]) {
 
 fn heading() {
     println!(
-        "{:<36}{:<20}{:>14}{:>14}{:>16}{:>14}",
-        "", "", "own, Mbit/s", "neighbour's", "ratio to plain", "dropped, \u{2030}"
+        "{:<36}{:<20}{:>4}{:>14}{:>14}{:>16}{:>14}",
+        "", "", "runs", "own, Mbit/s", "neighbour's", "ratio to plain", "dropped, \u{2030}"
     );
 }
 
-fn rows(name: &str, case: Case, arms: &[Arm], runs: u64) {
-    let results = measure(case, arms, runs);
+fn rows(name: &str, case: Case, arms: &[Arm], runs: Runs) {
+    let mut results = measure(case, arms, 1..=runs.least);
+    let is_narrow = |results: &[Vec<Shares>], within: f64| {
+        let halves =
+            results.iter().skip(1).map(|of| Estimate::of(ratios(of, &results[0]), 3).half());
+        halves.into_iter().all(|half| half.is_some_and(|half| half < within))
+    };
+    let mut done = runs.least;
+    while let Some(within) = runs.within
+        && done < runs.most
+        && !is_narrow(&results, within)
+    {
+        let until = (done + at_once(case, arms)).min(runs.most);
+        for (all, more) in results.iter_mut().zip(measure(case, arms, done + 1..=until)) {
+            all.extend(more);
+        }
+        done = until;
+    }
     for ((arm, _), result) in arms.iter().zip(&results) {
         row(name, arm, result, &results[0]);
     }
 }
 
-/// The ratio is the neighbour's; without one, that of the host itself.
-fn row(name: &str, arm: &str, result: &[Shares], plain: &[Shares]) {
-    let estimate = |value: fn(&Shares) -> f64| Estimate::of(result.iter().map(value), 2);
-    let ratio = result.iter().zip(plain).map(|(with, without)| {
+/// The neighbour's throughput beside that with plain hosts, seed by seed; without a neighbour, the host's own.
+fn ratios(result: &[Shares], plain: &[Shares]) -> Vec<f64> {
+    let ratio = |(with, without): (&Shares, &Shares)| {
         if without.neighbour > 0.0 {
             with.neighbour / without.neighbour
         } else {
             with.own / without.own
         }
-    });
+    };
+    result.iter().zip(plain).map(ratio).collect()
+}
+
+fn row(name: &str, arm: &str, result: &[Shares], plain: &[Shares]) {
+    let estimate = |value: fn(&Shares) -> f64| Estimate::of(result.iter().map(value), 2);
     println!(
-        "{name:<36}{arm:<20}{:>14}{:>14}{:>16}{:>14}",
+        "{name:<36}{arm:<20}{:>4}{:>14}{:>14}{:>16}{:>14}",
+        result.len(),
         estimate(|shares| shares.own / 1e6),
         estimate(|shares| shares.neighbour / 1e6),
-        Estimate::of(ratio, 3),
+        Estimate::of(ratios(result, plain), 3),
         estimate(|shares| shares.dropped * 1e3),
     );
 }
 
-/// All runs of some arms, with the arms of a seed at the same time.
-fn measure(case: Case, arms: &[Arm], runs: u64) -> Vec<Vec<Shares>> {
+/// Seeds that are run at the same time.
+fn at_once(case: Case, arms: &[Arm]) -> u64 {
+    (RATES_AT_ONCE / arms.len() as u64 / case.bottleneck.rate).max(1)
+}
+
+/// Runs of some arms, with the arms of a seed at the same time.
+fn measure(case: Case, arms: &[Arm], seeds: RangeInclusive<u64>) -> Vec<Vec<Shares>> {
     let mut results = vec![Vec::new(); arms.len()];
-    let seeds: Vec<u64> = (1..=runs).collect();
-    let at_once = RATES_AT_ONCE / arms.len() as u64 / case.bottleneck.rate;
-    for seeds in seeds.chunks(at_once.max(1) as usize) {
+    let seeds: Vec<u64> = seeds.collect();
+    for seeds in seeds.chunks(at_once(case, arms) as usize) {
         thread::scope(|scope| {
             let started: Vec<_> = seeds
                 .iter()
