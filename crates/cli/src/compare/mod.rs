@@ -1,5 +1,6 @@
 //! `driftway compare`: all aids over all TCPs on some networks, and what to use on which.
 
+mod behind;
 mod for_print;
 mod kernel;
 mod page;

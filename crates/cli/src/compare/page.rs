@@ -4,10 +4,9 @@ use askama::Template;
 use driftway_experiment::comparison::arms::{AIDS, TCPS};
 use driftway_experiment::comparison::document::{CompareCell, CompareDocument};
 
+use super::behind::{self, CauseGroup};
 use super::kernel::tables::{KernelTables, kernel_tables};
-use super::print::{
-    BEHIND_SHOWN, NOT_FOR_UDP, behind, behind_summary, hypothesis, summary, verdict,
-};
+use super::print::{NOT_FOR_UDP, hypothesis, summary, verdict};
 use super::tables::{cell_grid, cells, needs_grid, networks, tcp_grid};
 use crate::failure::Failure;
 use crate::page::{Frame, render};
@@ -21,12 +20,8 @@ const STYLE: &str = include_str!("../../templates/compare.css");
 struct Page<'a> {
     frame: Frame<'a>,
     behind_summary: String,
-    /// Cases in which carry is behind most, and the interval excludes chance.
-    behind: Vec<String>,
-    /// The others in which it does.
-    more_behind: Vec<String>,
-    /// Those in which it does not.
-    uncertain: Vec<String>,
+    /// Cases in which carry is behind, by cause.
+    behind: Vec<CauseGroup<'a>>,
     recommendations: Vec<(String, String)>,
     not_for_udp: &'static str,
     note: Option<String>,
@@ -82,22 +77,14 @@ pub fn page(document: &CompareDocument) -> Result<String, Failure> {
     let frame = Frame::of_paper("What helps on which network", "compare");
     let style = format!("{}{STYLE}", frame.style);
     let frame = Frame { style, library: String::new(), script: "", ..frame };
-    let lines = |certain: bool| -> Vec<String> {
-        let of = document.carry_behind.iter().filter(|of| of.certain == certain);
-        of.map(behind).collect()
-    };
-    let mut certain = lines(true);
-    let more_behind = certain.split_off(certain.len().min(BEHIND_SHOWN));
     let seeds = |seeds: &[u64]| {
         let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
         seeds.join(", ")
     };
     let page = Page {
         frame,
-        behind_summary: behind_summary(document),
-        behind: certain,
-        more_behind,
-        uncertain: lines(false),
+        behind_summary: behind::summary(document),
+        behind: behind::groups(document),
         recommendations: document
             .recommendations
             .iter()

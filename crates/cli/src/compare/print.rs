@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use driftway_experiment::comparison::arms::RECOMMENDED_AID;
-use driftway_experiment::comparison::document::{CarryBehind, CompareDocument, HypothesisResult};
+use driftway_experiment::comparison::document::{CompareDocument, HypothesisResult};
 
+use super::behind;
 use super::kernel::tables::{KernelTables, kernel_tables};
-use super::tables::{label, network_grid, networks, overview_grid};
+use super::tables::{network_grid, networks, overview_grid};
 use crate::text::{count, fixed, wrapped};
 
 /// A statement about programs that this cannot help.
@@ -16,20 +16,22 @@ pub const NOT_FOR_UDP: &str = "None of this is for programs over QUIC or UDP: th
 /// Networks that are shown in full.
 const IN_FULL: usize = 3;
 
-/// Cases in which carry is behind that are listed.
-pub const BEHIND_SHOWN: usize = 10;
+/// Cases in which carry is behind that are listed of each cause.
+const CASES_SHOWN: usize = 3;
 
 /// The comparison as text.
 pub fn document(document: &CompareDocument) -> String {
     let mut text = String::new();
-    text += &wrapped(&behind_summary(document), 0);
-    let certain: Vec<_> = document.carry_behind.iter().filter(|of| of.certain).collect();
-    for of in certain.iter().take(BEHIND_SHOWN) {
-        text += &wrapped(&format!("  {}", behind(of)), 4);
+    text += &wrapped(&behind::summary(document), 0);
+    for group in behind::groups(document) {
+        let because = group.because.unwrap_or("The cause is not known.");
+        text += &wrapped(&format!("{}: {because}", group.heading()), 2);
+        for of in group.cases.iter().take(CASES_SHOWN) {
+            text += &wrapped(&format!("  {}", behind::case(of)), 4);
+        }
     }
-    let more = document.carry_behind.len() - certain.len().min(BEHIND_SHOWN);
-    if more > 0 {
-        let _ = writeln!(text, "  {more} more are in the page and in the JSON document.");
+    if behind::groups(document).iter().any(|group| group.cases.len() > CASES_SHOWN) {
+        text += "  All cases are in the page and in the JSON document.\n";
     }
     text.push('\n');
     for of in &document.recommendations {
@@ -64,37 +66,6 @@ pub fn document(document: &CompareDocument) -> String {
     }
     text += &wrapped(NOT_FOR_UDP, 0);
     text
-}
-
-/// Number of cases in which carry is behind.
-pub fn behind_summary(document: &CompareDocument) -> String {
-    let cases = document.cells.iter().filter(|of| of.aid == RECOMMENDED_AID).count();
-    let behind = &document.carry_behind;
-    if behind.is_empty() {
-        return format!(
-            "{RECOMMENDED_AID}, which driftway recommends, is the best or within 3 % of the best in each of {}.",
-            count(cases as u64, "case")
-        );
-    }
-    let certain = behind.iter().filter(|of| of.certain).count();
-    format!(
-        "{RECOMMENDED_AID}, which driftway recommends, has over 3 % less throughput than another aid or no aid in {} of {} \
-         (networks and TCPs); in {certain} of them the 90 % interval excludes chance.",
-        behind.len(),
-        count(cases as u64, "case")
-    )
-}
-
-/// A case in which carry is behind.
-pub fn behind(of: &CarryBehind) -> String {
-    let aid = label(&of.aid, |one| Some(one.reading) == of.reading);
-    let interval = of
-        .ci90
-        .map_or_else(String::new, |[low, high]| format!(" ({} to {high:.2})", fixed(low, 2)));
-    format!(
-        "{}, {}: {:.2}{interval} of what it is with {aid}",
-        of.network, of.tcp, of.carry_relative
-    )
 }
 
 /// A hypothesis with its verdict.

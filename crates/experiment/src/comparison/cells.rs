@@ -137,6 +137,8 @@ pub fn carry_behind(networks: &[ComparedNetwork], results: &[Vec<ArmRuns>]) -> V
                 carry_relative: of.mean,
                 ci90: of.ci90,
                 certain: of.ci90.is_some_and(|[_, high]| high < 1.0),
+                because: None,
+                shown_by: None,
             }));
         }
     }

@@ -174,6 +174,10 @@ pub struct CarryBehind {
     pub ci90: Option<[f64; 2]>,
     /// The interval excludes 1.
     pub certain: bool,
+    /// The cause; `null` where none is known.
+    pub because: Option<String>,
+    /// The command that shows it.
+    pub shown_by: Option<String>,
 }
 
 /// An expectation of a ratio.

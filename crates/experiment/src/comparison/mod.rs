@@ -7,6 +7,7 @@
 
 mod advice;
 pub mod arms;
+mod causes;
 mod cells;
 pub mod document;
 mod holm;

@@ -12,6 +12,7 @@ use driftway_scenario::{Scenario, TomlFile};
 use toml::{Table, Value};
 
 use super::arms::arms;
+use super::causes::{self, Cause};
 use super::hypotheses::{self, Hypothesis};
 use super::network::ComparedNetwork;
 use super::target::{CompareTarget, is_transfer};
@@ -32,6 +33,7 @@ macro_rules! built_in {
 const BUILT_IN: &[(&str, &str)] = built_in![
     "compare.toml",
     "compare-hypotheses.toml",
+    "compare-causes.toml",
     "compare-path.toml",
     "compare-drive.toml",
     "compare-drive.up",
@@ -52,6 +54,9 @@ const STUDY: &str = "compare.toml";
 /// Hypotheses about them.
 const HYPOTHESES: &str = "compare-hypotheses.toml";
 
+/// Causes for which `carry` is behind on them.
+const CAUSES: &str = "compare-causes.toml";
+
 /// The networks with the number of runs and the first seed of their study.
 #[derive(Debug)]
 pub struct NetworkList {
@@ -61,6 +66,8 @@ pub struct NetworkList {
     pub note: Option<String>,
     /// Hypotheses about them.
     pub hypotheses: Vec<Hypothesis>,
+    /// Causes for which `carry` is behind on them.
+    pub causes: Vec<Cause>,
     /// Runs per arm.
     pub runs: u64,
     /// Runs per arm in a quick comparison.
@@ -97,6 +104,7 @@ pub fn networks_of_files(files: &[impl AsRef<Path>]) -> Result<NetworkList, Erro
         networks,
         note: None,
         hypotheses: Vec::new(),
+        causes: Vec::new(),
         runs: RUNS,
         quick_runs: QUICK_RUNS,
         first_seed: FIRST_SEED,
@@ -192,6 +200,7 @@ fn networks_of_study(dir: &Path, part: ListPart<'_>) -> Result<NetworkList, Erro
         networks,
         note: plan.study.note.clone(),
         hypotheses: hypotheses::parse(&source.read_file(HYPOTHESES)?)?,
+        causes: causes::parse(&source.read_file(CAUSES)?)?,
         runs: plan.study.runs,
         quick_runs: plan.study.quick.runs,
         first_seed: plan.study.first_seed,

@@ -1,6 +1,7 @@
 //! The document of a comparison.
 
 use super::advice::recommendations;
+use super::causes::explain;
 use super::cells::{carry_behind, cells};
 use super::document::{CompareDocument, CompareTiming, SCHEMA};
 use super::hypotheses::judge;
@@ -15,6 +16,8 @@ pub fn document(
     (quick, timing): (bool, CompareTiming),
 ) -> CompareDocument {
     let networks = &list.networks;
+    let mut behind = carry_behind(networks, results);
+    explain(&mut behind, &list.causes);
     CompareDocument {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
@@ -24,7 +27,7 @@ pub fn document(
         note: list.note.clone(),
         cells: cells(networks, results),
         recommendations: recommendations(networks, results),
-        carry_behind: carry_behind(networks, results),
+        carry_behind: behind,
         hypotheses: match quick {
             true => Vec::new(),
             false => judge(&list.hypotheses, networks, results),
