@@ -69,6 +69,9 @@ const HEAVY_LOSS_MIN_SEGMENTS: u32 = 3;
 /// number grows with its logarithm, and its end is found at most that much later.
 const PROBES_PER_SILENCE: u64 = 16;
 
+/// Probes of a suspected outage are no rarer.
+const RAREST_PROBES: Duration = Duration::from_millis(500);
+
 /// A loss episode: retransmissions until all data outstanding at its beginning is acknowledged. TCP has
 /// reduced its window once for it.
 #[derive(Clone, Copy, Debug)]
@@ -227,7 +230,7 @@ impl Carry {
         // A router that searches for a route keeps what arrives. If it kept fifty probes, they would leave at
         // once when the path is restored, and fill the queue that the answer has to pass.
         let silence = sent.since(self.last_heard);
-        let rare = silence.over(PROBES_PER_SILENCE).min(self.options.probe_max);
+        let rare = silence.over(PROBES_PER_SILENCE).min(RAREST_PROBES).min(self.options.probe_max);
         Some(sent + share.max(self.min_probe_gap()).max(rare))
     }
 

@@ -28,8 +28,8 @@ options! {
         /// that is shorter.
         probe_min: time(50 ms, Self::MIN_SPAN..),
         /// Interval between two probes of a reported outage that has lasted longer than `probe_fast` or
-        /// is one of the host's own link, and the longest of an outage that is only suspected: there an
-        /// interval is a sixteenth of the silence so far.
+        /// is one of the host's own link, and the longest of an outage that is only suspected, where an
+        /// interval is a sixteenth of the silence so far, and half a second at most.
         probe_max: time(1 s, Self::MIN_SPAN..),
         /// Duration of a reported outage after which probes are sent only every `probe_max`.
         probe_fast: time(120 s, Self::MIN_SPAN..),

@@ -450,16 +450,16 @@ fn probes_of_a_suspected_outage_become_rarer() {
     line.take_events();
     line.run_until(at_ms(31_400));
     let at: Vec<_> = probes(&line).iter().map(|(at, _)| *at).collect();
-    // A sixteenth of the silence, which began at 11.4 s, is 100 ms at 13.0 s, and a second at 27.4 s.
+    // A sixteenth of the silence, which began at 11.4 s, is 100 ms at 13.0 s, and half a second at 19.4 s.
     assert_eq!(at[..8], [1, 2, 3, 4, 5, 6, 7, 8].map(|n| 11_400 + 100 * n));
     let of_the_silence = |pair: &[u64]| {
-        let expected = pair[0] + ((pair[0] - 11_400) / 16).clamp(100, 1_000);
+        let expected = pair[0] + ((pair[0] - 11_400) / 16).clamp(100, 500);
         pair[1].abs_diff(expected) <= 1
     };
     let after = |ms| at.iter().position(|at| *at > ms).unwrap();
     assert!(at[after(13_500)..after(21_400)].windows(2).all(of_the_silence), "{at:?}");
     assert!(at[after(21_500)..].windows(2).all(of_the_silence), "{at:?}");
-    assert!(at.len() < 60, "{}", at.len());
+    assert!(at.len() < 70, "{}", at.len());
 }
 
 /// The host reports the end of an outage of its own link. Should it not, probes find it.
