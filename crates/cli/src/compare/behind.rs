@@ -21,12 +21,9 @@ impl CauseGroup<'_> {
     pub fn heading(&self) -> String {
         let ratios = || self.cases.iter().map(|of| of.carry_relative);
         let [least, most] = [ratios().fold(1.0, f64::min), ratios().fold(0.0, f64::max)];
-        let range = if self.cases.len() == 1 {
-            format!("{least:.2} of the other's throughput")
-        } else {
-            format!("{} to {most:.2} of the other's throughput", fixed(least, 2))
-        };
-        format!("{}, {range}", count(self.cases.len() as u64, "case"))
+        let [least, most] = [least, most].map(|ratio| fixed(ratio, 2));
+        let range = if least == most { least } else { format!("{least} to {most}") };
+        format!("{}, {range} of the other's throughput", count(self.cases.len() as u64, "case"))
     }
 }
 
