@@ -6,7 +6,7 @@
 //! 90 % intervals of their ratios are narrower than ± `FIELD_WITHIN` %, if that is set, `FIELD_MOST` (40) times at most. An argument selects tables
 //! (`gain`, `cuts`, `harm`, `neighbours`, `events`; default: these five). `make field-soak` runs the table `soak`:
 //! transfers under every fault, checked byte by byte, `SOAK_BYTES` (10⁹) each; further arguments
-//! select rows (`soak silent killed`), as they do after `neighbours` (`neighbours "10 Mbit/s"`). Linux's default congestion control is not used: each row
+//! select rows (`soak silent killed`), as they do after `neighbours` (`neighbours "10 Mbit/s"`) and `cuts`. Linux's default congestion control is not used: each row
 //! names its own.
 
 #[path = "../../tests/kernel/crowd.rs"]
@@ -245,8 +245,12 @@ fn main() -> ExitCode {
         }
     }
     if wanted("cuts") {
-        cuts(runs, true);
-        cuts(runs, false);
+        for notified in [true, false] {
+            let row = describe_notification(notified);
+            if words.len() < 2 || words.iter().any(|word| row.contains(word.as_str())) {
+                cuts(runs, notified);
+            }
+        }
     }
     if wanted("harm") {
         harm::table(runs);
