@@ -33,7 +33,7 @@ macro_rules! keys {
             pub $key: $type,
         )*}
 
-        $crate::rules::ruled! { $name {$($key $([$($rule($($argument)*)),+])?,)*} }
+        $crate::rules::ruled! { $name {$($key [$($($rule($($argument)*),)+)?],)*} }
     };
     (
         $(#[$about:meta])*
@@ -62,7 +62,7 @@ macro_rules! keys {
             }
         }
 
-        $crate::rules::ruled! { $name {$($key $([$($rule($($argument)*)),+])?,)*} }
+        $crate::rules::ruled! { $name {$($key [$($($rule($($argument)*),)+)?],)*} }
     };
     (@default) => { Default::default() };
     (@default $value:expr) => { $value };

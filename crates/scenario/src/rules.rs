@@ -12,25 +12,26 @@ use crate::problem::{
 };
 use crate::{BitRate, Lifetime, OrNone, Power, Size, Time};
 
-/// Declares a table of the file whose keys are the fields of a protocol's configuration: each has the
-/// value in `$standard` as default. Fields after `given` are not keys; they have the given value.
-/// After its type, a key may have [rules](Rule).
+/// Declares a table of the file whose keys are the options of a protocol, which its list passes to this macro
+/// ([`configuration!`](driftway_base::configuration)). Fields of the configuration after `given` are not keys; they
+/// have the given value.
 macro_rules! table {
     (
         $(#[$about:meta])*
-        $name:ident of $config:ty = $standard:expr, $expecting:literal;
-        $(
+        pub struct $name:ident of $config:ty = $standard:expr, $expecting:literal;
+        $(given $($given:ident = $value:expr),*;)?
+        options {$(
             $(#[$doc:meta])*
-            $field:ident: $type:ty $([$($rule:ident($($argument:tt)*)),+])?,
-        )*
-        $(; given $($given:ident = $value:expr,)*)?
+            $field:ident: $type:ty $(as $key:ty)? $([$($rule:ident($($argument:tt)*)),*])? = $default:expr
+                $(=> $ns2:expr, $standard_says:literal, $ns2_does:literal)?;
+        )*}
     ) => {
         $(#[$about])*
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields, default, expecting = $expecting)]
         #[schemars(transform = $crate::rules::describe::<$name>)]
         pub struct $name {
-            $($(#[$doc])* pub $field: $type,)*
+            $($(#[$doc])* pub $field: $crate::rules::table!(@key $type $(as $key)?),)*
         }
 
         impl $crate::file_value::FileValue<$config> for $name {
@@ -59,24 +60,24 @@ macro_rules! table {
             }
         }
 
-        $crate::rules::ruled! { $name {$($field $([$($rule($($argument)*)),+])?,)*} }
+        $crate::rules::ruled! { $name {$(
+            $field [$($($rule($($argument)*),)*)? $(ns2($standard_says, $ns2_does),)?],
+        )*} }
     };
+    (@key $type:ty) => { $type };
+    (@key $type:ty as $key:ty) => { $key };
 }
 pub(crate) use table;
 
-/// Implements [`Table`] for a type with these keys, each with its rules, if it has any.
+/// Implements [`Table`] for a type with these keys, each with its rules.
 macro_rules! ruled {
-    ($name:ident {$($key:ident $([$($rule:ident($($argument:tt)*)),+])?,)*}) => {
+    ($name:ident {$($key:ident [$($rule:ident($($argument:tt)*),)*],)*}) => {
         impl $crate::rules::Table for $name {
             fn rules() -> Vec<(&'static str, Vec<$crate::rules::Rule>)> {
-                vec![$($(
-                    (stringify!($key), vec![$($crate::rules::$rule($($argument)*)),+]),
-                )?)*]
+                vec![$((stringify!($key), vec![$($crate::rules::$rule($($argument)*)),*]),)*]
             }
-            fn values(&self) -> Vec<&dyn $crate::rules::RuledValue> {
-                let all: Vec<Option<&dyn $crate::rules::RuledValue>> =
-                    vec![$($crate::rules::ruled!(@value self $key $($($rule)+)?)),*];
-                all.into_iter().flatten().collect()
+            fn values(&self) -> Vec<Option<&dyn $crate::rules::RuledValue>> {
+                vec![$($crate::rules::ruled!(@value self $key $($rule)*)),*]
             }
         }
     };
@@ -101,6 +102,8 @@ pub(crate) enum Rule {
     Inside,
     /// A rule of the standard, and the behaviour of ns-2.35 instead.
     Ns2([&'static str; 2]),
+    /// The default in words, where it depends on other keys.
+    Default(&'static str),
 }
 
 /// The range of a whole number, or of a size in bytes; `what` begins the message about another one.
@@ -149,6 +152,11 @@ pub(crate) const fn ns2(standard_says: &'static str, ns2_does: &'static str) -> 
     Rule::Ns2([standard_says, ns2_does])
 }
 
+/// The default in words, where it depends on other keys.
+pub(crate) const fn says(default: &'static str) -> Rule {
+    Rule::Default(default)
+}
+
 impl Rule {
     /// Checks the value of a key; rules for another type of value hold.
     fn check(&self, key: &str, value: &dyn RuledValue) -> CheckResult {
@@ -186,6 +194,10 @@ impl Rule {
                 (least, most) => format!(" {} to {}.", Size(least), Size(most)),
             },
             Self::AtMost(most) if *most != MAX_PROTOCOL_TIME => format!(" At most {most}."),
+            Self::Default(text) => {
+                key.insert("x-default".to_owned(), (*text).into());
+                return;
+            }
             _ => return,
         };
         if let Some(Value::String(text)) = key.get_mut("description") {
@@ -224,13 +236,13 @@ fn insert_bound(schema: &mut Map<String, Value>, names: [&str; 2], bound: Bound<
 
 /// A table whose keys have rules.
 pub(crate) trait Table {
-    /// The keys that have rules.
+    /// The keys, each with its rules.
     fn rules() -> Vec<(&'static str, Vec<Rule>)>
     where
         Self: Sized;
 
-    /// The values of these keys.
-    fn values(&self) -> Vec<&dyn RuledValue>;
+    /// The values of these keys; `None` without rules.
+    fn values(&self) -> Vec<Option<&dyn RuledValue>>;
 
     /// Checks the keys of this table, which has the key `table`.
     fn check_ranges(&self, table: &str) -> CheckResult
@@ -238,7 +250,7 @@ pub(crate) trait Table {
         Self: Sized,
     {
         for ((name, rules), value) in Self::rules().into_iter().zip(self.values()) {
-            let key = format!("{table}.{name}");
+            let (Some(value), key) = (value, format!("{table}.{name}")) else { continue };
             rules.iter().try_for_each(|rule| rule.check(&key, value))?;
         }
         Ok(())

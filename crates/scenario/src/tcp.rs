@@ -171,14 +171,14 @@ rules::ruled! {
     Tcp {
         // From TCP_MIN_SND_MSS of Linux, 40 bytes of options and 8 of payload, to the largest IP datagram
         // without its headers.
-        mss [range("an mss of", 48..=65_495)],
-        tick [inside()],
-        delayed_ack_timeout [positive()],
-        initial_window [range("an initial window of", 1..=1000)],
-        initial_rto [positive()],
-        min_rto [positive()],
-        persist_min [positive()],
-        keep_alive [positive()],
+        mss [range("an mss of", 48..=65_495),],
+        tick [inside(),],
+        delayed_ack_timeout [positive(),],
+        initial_window [range("an initial window of", 1..=1000),],
+        initial_rto [positive(),],
+        min_rto [positive(),],
+        persist_min [positive(),],
+        keep_alive [positive(),],
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use driftway_route::{
-    CACHES, CacheDescriptor, CacheKind, CacheLimits, CacheOptions, UpdateOptions,
+    CACHES, CacheDescriptor, CacheKind, CacheLimits, CacheOptions, UpdateOptions, update_options,
 };
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -57,23 +57,11 @@ impl FileValue<CacheLimits> for PathCacheLimits {
     }
 }
 
-table! {
+update_options! { table! {
     /// Options of the cache of DSR-Update (yu-2004 §2.2): the table `update`. The defaults are the
     /// paper's algorithm; each option removes a part of it.
-    DsrUpdate of UpdateOptions = UpdateOptions::PAPER, "a table with the keys of `update`";
-    /// Ignores how many data packets a route has carried: the nodes on both sides of a broken link
-    /// are always notified.
-    ignore_data: bool,
-    /// Ignores which neighbours have learned a route from a reply.
-    ignore_replies: bool,
-    /// Keeps the part of a route before its broken link; false: the whole route is removed.
-    truncate: bool,
-    /// Notifies other nodes of broken links; false: the cache is only an unbounded table of routes.
-    notify: bool,
-    /// Maximum number of routes in the secondary cache, which holds the routes of overheard
-    /// packets; the oldest is evicted when it is full; 0: none are kept.
-    secondary: u16,
-}
+    pub struct DsrUpdate of UpdateOptions = UpdateOptions::PAPER, "a table with the keys of `update`";
+} }
 
 impl DsrCache {
     /// Name and limits of a path cache; `None` for the other caches.
