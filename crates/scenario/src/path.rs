@@ -3,7 +3,6 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::keys::keys;
-use crate::link::keys_of_link;
 use crate::{
     BitRate, Fault, Link, LinkOverride, OutagePlace, PartitionSignal, Time, fault, tagged,
 };
@@ -160,13 +159,9 @@ pub enum MultipathPolicy {
     Random,
 }
 
-keys_of_link!(OVERRIDE_KEYS: "hop");
-keys_of_link!(PARALLEL_KEYS: "from", "to", "hops", "standby");
-
 impl<'de> Deserialize<'de> for HopOverride {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let ([hop], [], link) =
-            tagged::deserialize_with_own_keys(deserializer, ["hop"], [], OVERRIDE_KEYS)?;
+        let ([hop], [], link) = tagged::deserialize_with_own_keys(deserializer, ["hop"], [], &[])?;
         Ok(Self { hop, link })
     }
 }
@@ -177,7 +172,7 @@ impl<'de> Deserialize<'de> for ParallelPath {
             deserializer,
             ["from", "to", "hops"],
             ["standby"],
-            PARALLEL_KEYS,
+            &[],
         )?;
         Ok(Self { from, to, hops, standby, link })
     }

@@ -10,16 +10,26 @@ use crate::file_value::{Keyword, Keywords};
 use crate::problem::{
     CheckResult, MAX_PROTOCOL_TIME, require, require_at_most, require_positive, require_range,
 };
-use crate::{BitRate, Lifetime, OrNone, Power, Size, Time};
+use crate::{BitRate, Lifetime, OrNone, Power, Size, Speed, Time};
 
 /// Declares a table of the file whose keys are the options of a protocol, which its list passes to this macro
-/// ([`configuration!`](driftway_base::configuration)). Fields of the configuration after `given` are not keys; they
-/// have the given value.
+/// ([`configuration!`](driftway_base::configuration)). Fields of the configuration after `given` are not keys; a
+/// function determines them. Keys `before` and `after` the options are declared as in [`keys!`](crate::keys::keys).
 macro_rules! table {
     (
         $(#[$about:meta])*
         pub struct $name:ident of $config:ty = $standard:expr, $expecting:literal;
-        $(given $($given:ident = $value:expr),*;)?
+        $(given $($given:ident = $value:path),*;)?
+        $(before {$(
+            $(#[$before_doc:meta])*
+            $before:ident: $before_type:ty $([$($before_rule:ident($($before_argument:tt)*)),+])?
+                $(= $before_default:expr)? $(=> $before_text:tt)?,
+        )*})?
+        $(after {$(
+            $(#[$after_doc:meta])*
+            $after:ident: $after_type:ty $([$($after_rule:ident($($after_argument:tt)*)),+])?
+                $(= $after_default:expr)? $(=> $after_text:tt)?,
+        )*})?
         options {$(
             $(#[$doc:meta])*
             $field:ident: $type:ty $(as $key:ty)? $([$($rule:ident($($argument:tt)*)),*])? = $default:expr
@@ -31,18 +41,38 @@ macro_rules! table {
         #[serde(deny_unknown_fields, default, expecting = $expecting)]
         #[schemars(transform = $crate::rules::describe::<$name>)]
         pub struct $name {
+            $($(
+                $(#[$before_doc])*
+                $(
+                    #[serde(skip_serializing_if = "crate::keys::is_left_out")]
+                    #[schemars(extend("x-default" = $crate::keys::keys!(@left_out $before_type, $before_text)))]
+                )?
+                pub $before: $before_type,
+            )*)?
             $($(#[$doc])* pub $field: $crate::rules::table!(@key $type $(as $key)?),)*
+            $($(
+                $(#[$after_doc])*
+                $(
+                    #[serde(skip_serializing_if = "crate::keys::is_left_out")]
+                    #[schemars(extend("x-default" = $crate::keys::keys!(@left_out $after_type, $after_text)))]
+                )?
+                pub $after: $after_type,
+            )*)?
         }
 
         impl $crate::file_value::FileValue<$config> for $name {
             fn from_config(config: $config) -> Self {
-                Self { $($field: $crate::file_value::FileValue::from_config(config.$field),)* }
+                Self {
+                    $($($before: $crate::keys::keys!(@default $($before_default)?),)*)?
+                    $($field: $crate::file_value::FileValue::from_config(config.$field),)*
+                    $($($after: $crate::keys::keys!(@default $($after_default)?),)*)?
+                }
             }
             fn to_config(&self) -> $config {
                 type Config = $config;
                 Config {
                     $($field: $crate::file_value::FileValue::to_config(&self.$field),)*
-                    $($($given: $value,)*)?
+                    $($($given: $value(self),)*)?
                 }
             }
         }
@@ -60,9 +90,11 @@ macro_rules! table {
             }
         }
 
-        $crate::rules::ruled! { $name {$(
-            $field [$($($rule($($argument)*),)*)? $(ns2($standard_says, $ns2_does),)?],
-        )*} }
+        $crate::rules::ruled! { $name {
+            $($($before [$($($before_rule($($before_argument)*),)+)?],)*)?
+            $($field [$($($rule($($argument)*),)*)? $(ns2($standard_says, $ns2_does),)?],)*
+            $($($after [$($($after_rule($($after_argument)*),)+)?],)*)?
+        } }
     };
     (@key $type:ty) => { $type };
     (@key $type:ty as $key:ty) => { $key };
@@ -313,6 +345,7 @@ numbers! {
 impl RuledValue for bool {}
 impl RuledValue for i16 {}
 impl RuledValue for BitRate {}
+impl RuledValue for Speed {}
 impl<T: Keywords> RuledValue for Keyword<T> {}
 
 impl RuledValue for Size {
@@ -364,6 +397,13 @@ impl<T: RuledValue> RuledValue for Option<T> {
     }
     fn check_inside(&self, key: &str) -> CheckResult {
         self.as_ref().map_or(Ok(()), |value| value.check_inside(key))
+    }
+}
+
+impl<T: RuledValue> RuledValue for Vec<T> {
+    fn check_inside(&self, key: &str) -> CheckResult {
+        let mut elements = self.iter().enumerate();
+        elements.try_for_each(|(i, element)| element.check_inside(&format!("{key}.{i}")))
     }
 }
 

@@ -180,7 +180,7 @@ dcf_options! { configuration! {
 named! {
     /// Capture models: which of the frames that overlap at a receiver is received. Except with `Sinr`,
     /// frames are compared in pairs, and interference power is not summed. The ratio is the radio's
-    /// ([`crate::RadioConfig::capture_ratio`]).
+    /// ([`crate::RadioConfig::capture`]).
     pub enum CaptureModel {
         /// The stronger frame, if the ratio suffices and the receiver can still lock on to it: it
         /// arrived first, or within the preamble of the earlier one, or the earlier one could not be

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Time;
 use crate::deviation::{Deviation, DeviationScope};
-use crate::file_value::{FileValue, Keyword, Lifetime, OrNone};
+use crate::file_value::{Keyword, Lifetime, OrNone, mirrors};
 use crate::problem::{CheckResult, MAX_PROTOCOL_TIME, require_at_most};
 use crate::rules::{RuledValue, table};
 
@@ -49,18 +49,10 @@ pub enum RequestRetry {
     OnDemand(Time),
 }
 
-impl FileValue<SearchRule> for RequestRetry {
-    fn from_config(value: SearchRule) -> Self {
-        match value {
-            SearchRule::Timed => Self::Timed,
-            SearchRule::OnDemand { pause } => Self::OnDemand(Time(pause)),
-        }
-    }
-    fn to_config(&self) -> SearchRule {
-        match *self {
-            Self::Timed => SearchRule::Timed,
-            Self::OnDemand(Time(pause)) => SearchRule::OnDemand { pause },
-        }
+mirrors! {
+    RequestRetry of SearchRule {
+        Timed = Timed,
+        OnDemand(Time(pause)) = OnDemand { pause },
     }
 }
 
@@ -90,24 +82,11 @@ pub struct NearRepair {
     pub add_ttl: u8,
 }
 
-impl FileValue<LocalRepair> for LocalRepairMode {
-    fn from_config(value: LocalRepair) -> Self {
-        match value {
-            LocalRepair::Off => Self::Off,
-            LocalRepair::NearDestination { max_hops, add_ttl } => {
-                Self::Near(NearRepair { max_hops, add_ttl })
-            }
-            LocalRepair::PastMidpoint => Self::PastHalf,
-        }
-    }
-    fn to_config(&self) -> LocalRepair {
-        match *self {
-            Self::Off => LocalRepair::Off,
-            Self::Near(NearRepair { max_hops, add_ttl }) => {
-                LocalRepair::NearDestination { max_hops, add_ttl }
-            }
-            Self::PastHalf => LocalRepair::PastMidpoint,
-        }
+mirrors! {
+    LocalRepairMode of LocalRepair {
+        Off = Off,
+        Near(NearRepair { max_hops, add_ttl }) = NearDestination { max_hops, add_ttl },
+        PastHalf = PastMidpoint,
     }
 }
 

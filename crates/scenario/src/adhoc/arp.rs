@@ -7,7 +7,7 @@ use serde::de::MapAccess;
 use serde::{Serialize, Serializer};
 
 use crate::Time;
-use crate::file_value::{FileValue, Lifetime};
+use crate::file_value::{Lifetime, mirrors};
 use crate::problem::CheckResult;
 use crate::rules::{RuledValue, Table, table};
 use crate::value_or::{self, Forms, Found, value_or};
@@ -47,18 +47,10 @@ impl RuledValue for ArpRetryRule {
     }
 }
 
-impl FileValue<ArpRetry> for ArpRetryRule {
-    fn from_config(value: ArpRetry) -> Self {
-        match value {
-            ArpRetry::After(time) => Self::After(Time(time)),
-            ArpRetry::NextPacket => Self::NextPacket,
-        }
-    }
-    fn to_config(&self) -> ArpRetry {
-        match self {
-            Self::After(Time(time)) => ArpRetry::After(*time),
-            Self::NextPacket => ArpRetry::NextPacket,
-        }
+mirrors! {
+    ArpRetryRule of ArpRetry {
+        After(Time(time)) = After(time),
+        NextPacket = NextPacket,
     }
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dsr_cache::DsrCache;
 use crate::Time;
-use crate::file_value::{FileValue, Keyword, Lifetime, OrNone};
+use crate::file_value::{FileValue, Keyword, Lifetime, OrNone, mirrors};
 use crate::keys::keys;
 use crate::problem::{CheckResult, MAX_PROTOCOL_TIME};
 use crate::rules::{RuledValue, Table, table};
@@ -62,22 +62,10 @@ impl RuledValue for RequestTableKind {
     }
 }
 
-impl FileValue<RequestTablePolicy> for RequestTableKind {
-    fn from_config(value: RequestTablePolicy) -> Self {
-        match value {
-            RequestTablePolicy::RecentIds { nodes, ids: numbers } => {
-                Self::Numbers(RequestTableIds { nodes, numbers })
-            }
-            RequestTablePolicy::HighestId { nodes } => Self::Highest(RequestTableHighest { nodes }),
-        }
-    }
-    fn to_config(&self) -> RequestTablePolicy {
-        match *self {
-            Self::Numbers(RequestTableIds { nodes, numbers }) => {
-                RequestTablePolicy::RecentIds { nodes, ids: numbers }
-            }
-            Self::Highest(RequestTableHighest { nodes }) => RequestTablePolicy::HighestId { nodes },
-        }
+mirrors! {
+    RequestTableKind of RequestTablePolicy {
+        Numbers(RequestTableIds { nodes, numbers }) = RecentIds { nodes, ids: numbers },
+        Highest(RequestTableHighest { nodes }) = HighestId { nodes },
     }
 }
 

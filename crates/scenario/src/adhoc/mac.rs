@@ -5,7 +5,7 @@ use driftway_radio::dcf::{CaptureModel, Phy, ResponseTimeout};
 use driftway_radio::{DcfConfig, TdmaConfig, dcf_options, tdma_options};
 use serde::{Deserialize, Serialize};
 
-use crate::file_value::{FileValue, Keyword};
+use crate::file_value::{Keyword, mirrors};
 use crate::rules::{RuledValue, table};
 use crate::tagged::tagged;
 use crate::{BitRate, Size, Time};
@@ -26,7 +26,7 @@ dcf_options! { table! {
     /// IEEE 802.11-1999 DCF with the DSSS physical layer: the table `mac` with `kind = "dcf"`.
     /// Defaults are those of the standard. The deviations of ns-2.35 are listed in `docs/ns-2.md`.
     pub struct Dcf of DcfConfig = DcfConfig::STANDARD, "a table with the keys of a DCF";
-    given frame_error = Probability::NEVER;
+    given frame_error = no_errors;
 } }
 
 /// Timeout for a CTS or ACK.
@@ -40,18 +40,15 @@ pub enum MacTimeout {
     WholeFrame(Time),
 }
 
-impl FileValue<ResponseTimeout> for MacTimeout {
-    fn from_config(value: ResponseTimeout) -> Self {
-        match value {
-            ResponseTimeout::Preamble => Self::Preamble,
-            ResponseTimeout::WholeFrame { propagation } => Self::WholeFrame(Time(propagation)),
-        }
-    }
-    fn to_config(&self) -> ResponseTimeout {
-        match *self {
-            Self::Preamble => ResponseTimeout::Preamble,
-            Self::WholeFrame(Time(propagation)) => ResponseTimeout::WholeFrame { propagation },
-        }
+/// The DCF and TDMA of an air have the errors of its radios.
+fn no_errors<T>(_: &T) -> Probability {
+    Probability::NEVER
+}
+
+mirrors! {
+    MacTimeout of ResponseTimeout {
+        Preamble = Preamble,
+        WholeFrame(Time(propagation)) = WholeFrame { propagation },
     }
 }
 
@@ -70,7 +67,7 @@ tdma_options! { table! {
     /// link failures are reported to the routing protocol: by default AODV sends hello messages,
     /// and DSR requires static nodes or `confirm = "network-layer"`.
     pub struct Tdma of TdmaConfig = TdmaConfig::STANDARD, "a table with the keys of a TDMA";
-    given frame_error = Probability::NEVER;
+    given frame_error = no_errors;
 } }
 
 impl Default for Mac {
