@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::keys::keys;
+use crate::rules;
 use crate::{
     BitRate, Fault, Link, LinkOverride, OutagePlace, PartitionSignal, Time, fault, tagged,
 };
@@ -87,13 +88,13 @@ pub struct HopOverride {
 /// Additional route between two nodes of the chain, `[[network.parallel]]`, with its own nodes and
 /// links; any key of `[network.link]` changes its links.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[schemars(deny_unknown_fields, transform = rules::describe::<ParallelPath>)]
 pub struct ParallelPath {
     /// Node of the chain at which it begins.
     pub from: u32,
     /// Node of the chain at which it ends, after `network.parallel.from`.
     pub to: u32,
-    /// Number of hops, 1 to 64.
+    /// Number of hops.
     pub hops: u32,
     /// The route is used only by its ends, `network.parallel.from` and `network.parallel.to`, while
     /// they know from an RFN that all other routes have failed; false: it carries its share of the
@@ -105,6 +106,8 @@ pub struct ParallelPath {
     #[serde(flatten)]
     pub link: LinkOverride,
 }
+
+rules::ruled! { ParallelPath { hops [range("the number of hops", 1..=64),], } }
 
 keys! {
     /// Route failure handling of the routers, `[network.routers]`, with partitions that have

@@ -20,7 +20,9 @@ keys! {
         packets: u32 [range("the limit of packets", 1..=1_000_000)] = 50,
         /// Maximum size of all waiting packets together, such as `"64 kB"`; the limit `packets`
         /// applies as well. At least 1500 B. Of links only.
-        bytes: Option<Size> => "unlimited",
+        bytes: Option<Size> [real(
+            "fewer bytes than a packet has", MIN_BYTES as f64.., "at least 1500 B"
+        )] => "unlimited",
         /// Maximum size of all waiting packets together, as the time that it takes to send them at
         /// the rate of the link, of a trace in the mean; at least 1500 B. The limits `packets` and
         /// `bytes` apply as well. Of links only.

@@ -10,7 +10,7 @@ use crate::file_value::{Keyword, Keywords};
 use crate::problem::{
     CheckResult, MAX_PROTOCOL_TIME, require, require_at_most, require_positive, require_range,
 };
-use crate::{BitRate, Lifetime, OrNone, Power, Size, Speed, Time};
+use crate::{BitRate, Distance, Lifetime, OrNone, Power, Size, Speed, Time};
 
 /// Declares a table of the file whose keys are the options of a protocol, which its list passes to this macro
 /// ([`configuration!`](driftway_base::configuration)). Fields of the configuration after `given` are not keys; a
@@ -360,6 +360,12 @@ impl RuledValue for Size {
 impl RuledValue for f64 {
     fn real(&self) -> Option<(f64, String)> {
         Some((*self, self.to_string()))
+    }
+}
+
+impl RuledValue for Distance {
+    fn real(&self) -> Option<(f64, String)> {
+        Some((self.0, self.to_string()))
     }
 }
 

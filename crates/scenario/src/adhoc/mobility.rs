@@ -1,5 +1,7 @@
 //! The table `mobility`: positions and movement of nodes.
 
+use std::ops::Bound;
+
 use driftway_radio::ParameterError;
 use driftway_radio::mobility::{ConstantVelocity, InitialDistribution, Plane, RandomWaypoint};
 use driftway_radio::movement::{Format, Movement};
@@ -96,7 +98,9 @@ forms! {
         /// `{ chain = "200 m" }`: static nodes in a line, node *n* at (*n* × 200 m, 0 m).
         Chain(Chain) {
             /// Distance between neighbouring nodes.
-            chain: Distance,
+            chain: Distance [real(
+                "a spacing of {}", (Bound::Excluded(0.0), Bound::Unbounded), "spacings are above 0 m"
+            )],
         }
         or {
             /// A model that declares its options itself, built in or of a [`Registry`](crate::Registry).

@@ -53,7 +53,7 @@ keys! {
         /// models; where positions are given, they must lie within it.
         area: Option<(Distance, Distance)> => "unbounded",
         /// Positions and movement of the nodes.
-        mobility: Mobility,
+        mobility: Mobility [inside()],
         /// Content of the movement file, once the scenario is loaded.
         #[serde(skip)]
         movement: Option<Arc<driftway_radio::movement::Movement>>,

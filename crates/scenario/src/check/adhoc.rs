@@ -116,9 +116,6 @@ fn check_mobility(network: &Adhoc) -> CheckResult {
             check_points(&key("positions"), positions, network.area)?
         }
         Mobility::Chain(Chain { chain: Distance(spacing) }) => {
-            require(*spacing > 0.0, key("chain"), || {
-                format!("a spacing of {spacing} m\nspacings are above 0 m")
-            })?;
             let end = spacing * f64::from(network.nodes().saturating_sub(1));
             require_in_area(key("chain"), (Distance(end), Distance(0.0)), network.area)?;
         }

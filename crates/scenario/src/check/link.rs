@@ -4,11 +4,10 @@ use driftway_base::Duration;
 use driftway_link::{CodelConfig, Duplex, RedConfig};
 
 use crate::problem::{CheckResult, require, require_positive, require_range};
-use crate::queue::MIN_BYTES;
 use crate::trace::TraceFile;
 use crate::{
     BurstLosses, Delay, DelaySteps, Discipline, Link, LinkDelay, LinkOverride, LinkRate,
-    PeriodicLosses, Queue, Reverse, Size, Time, UniformDelay,
+    PeriodicLosses, Queue, Reverse, Time, UniformDelay,
 };
 
 pub(super) fn check_link(key: &str, link: &Link) -> CheckResult {
@@ -159,11 +158,7 @@ pub(super) fn check_queue(key: &str, queue: &Queue) -> CheckResult {
             time.map_or(Ok(()), |time| require_positive(format!("{key}.{name}"), time))?;
         }
     }
-    require(
-        queue.bytes.is_none_or(|Size(bytes)| bytes >= MIN_BYTES),
-        format!("{key}.bytes"),
-        || format!("fewer bytes than a packet has\nat least {MIN_BYTES} B"),
-    )
+    Ok(())
 }
 
 fn reject_keys_of_other_disciplines(key: &str, queue: &Queue) -> CheckResult {
