@@ -150,7 +150,7 @@ impl Found<'_> {
     }
 }
 
-/// The forms of a key's value, of which [`value_or!`] declares the usual ones.
+/// The forms of a key's value, of which the macro `value_or!` declares the usual ones.
 pub trait Forms: Sized {
     /// Description of a valid value.
     fn expecting() -> Cow<'static, str>;
