@@ -9,10 +9,9 @@
 //! | item | here |
 //! |---|---|
 //! | the seed | an argument of the run |
-//! | several radio channels, or several radios of a node | [`Air`]: one channel, one radio per node |
+//! | several radios of a node on one channel | a node has one radio on each [`Air`]; airs do not disturb each other |
 //! | transports other than TCP and UDP | [`Transport`] |
-//! | applications other than transfers, unlimited data and constant bit rate | [`Application`] |
-//! | HyStart in the preset `linux` | it is not implemented |
+//! | applications other than transfers, unlimited data, streams of packets, and requests with responses | [`Application`] |
 
 #![forbid(unsafe_code)]
 
