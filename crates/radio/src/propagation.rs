@@ -2,99 +2,19 @@
 
 mod config;
 mod fading;
+mod link_budget;
+mod models;
 mod shadowing;
 
-use driftway_base::{Duration, StationId, named};
+use driftway_base::{Duration, StationId};
 
 use crate::ParameterError;
 pub use config::{RadioConfig, Threshold};
 pub use fading::FadingModel;
 use fading::{Fading, MAX_GAIN};
-pub use log_distance::LogDistance;
+use models::PathLoss;
+pub use models::{LogDistance, PropagationKind, PropagationModel};
 use shadowing::{MAX_DEVIATIONS, Shadowing, db_to_factor};
-
-/// Declares the propagation models: their names, and their path loss, each in a file of its own, with its options if
-/// it has any.
-macro_rules! models {
-    ($(
-        $(#[doc = $doc:literal])+
-        $model:ident $(($options:ident: $type:ty))? in $file:ident = $name:literal,
-    )+) => {
-        $(mod $file;)+
-
-        named! {
-            /// Names of propagation models: the attenuation over distance.
-            #[derive(Default)]
-            pub enum PropagationKind {
-                #[default]
-                $($(#[doc = $doc])+ $model = $name,)+
-            }
-        }
-
-        /// Propagation models: received power as a function of distance.
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub enum PropagationModel {
-            $($(#[doc = $doc])+ $model $(($type))?,)+
-        }
-
-        /// Path loss as a function of the squared distance, with constants derived from the configuration.
-        #[derive(Clone, Copy, Debug)]
-        enum PathLoss {
-            $($model($file::PathLoss),)+
-        }
-
-        impl PropagationModel {
-            /// The model of this name, with its default options.
-            pub const fn standard(kind: PropagationKind) -> Self {
-                match kind {
-                    $(PropagationKind::$model => Self::$model $((<$type>::STANDARD))?,)+
-                }
-            }
-
-            fn check(&self, _stations: u32) -> Result<(), ParameterError> {
-                match self {
-                    $(Self::$model $(($options))? => { $($options.check(_stations)?;)? })+
-                }
-                Ok(())
-            }
-        }
-
-        impl PathLoss {
-            fn new(config: &RadioConfig) -> Self {
-                match &config.model {
-                    $(PropagationModel::$model $(($options))? => {
-                        Self::$model($file::PathLoss::new(config $(, $options)?))
-                    })+
-                }
-            }
-
-            #[inline]
-            fn power(&self, distance_squared: f64) -> f64 {
-                match self {
-                    $(Self::$model(path_loss) => path_loss.power(distance_squared),)+
-                }
-            }
-
-            /// Returns the distance (m) at which this power is received.
-            fn distance(&self, power: f64) -> f64 {
-                match self {
-                    $(Self::$model(path_loss) => path_loss.distance(power),)+
-                }
-            }
-        }
-    };
-}
-models! {
-    /// Free space at short distances, the inverse fourth power beyond the crossover distance (two-ray ground
-    /// reflection).
-    TwoRay in two_ray = "two-ray",
-    /// Free space, the inverse square.
-    Friis in friis = "friis",
-    /// Every frame within the range is received, with the same power.
-    Range in range = "range",
-    /// An arbitrary exponent, optionally with log-normal shadowing.
-    LogDistance(options: LogDistance) in log_distance = "log-distance",
-}
 
 /// Received power as a function of the squared distance (m²), which avoids a square root.
 #[derive(Clone, Debug)]
@@ -118,9 +38,8 @@ struct ResolvedThreshold {
 }
 
 impl Propagation {
-    /// Maximum number of stations for shadowing with decorrelation: each pair has its own state, 32
-    /// MB in total.
-    pub const MAX_DECORRELATING_STATIONS: u32 = 1024;
+    /// Maximum number of stations for shadowing with decorrelation.
+    pub const MAX_DECORRELATING_STATIONS: u32 = LogDistance::MAX_DECORRELATING_STATIONS;
 
     /// Creates the propagation model for this number of stations; only shadowing and fading depend on `seed`.
     ///
@@ -128,7 +47,8 @@ impl Propagation {
     /// An invalid parameter, or thresholds inconsistent with each other or with the model.
     pub fn new(config: &RadioConfig, stations: u32, seed: u64) -> Result<Self, ParameterError> {
         check_config(config, stations)?;
-        let path_loss = PathLoss::new(config);
+        let budget = config.link_budget();
+        let path_loss = PathLoss::new(&config.model, &budget);
         let limit = |name, threshold| {
             let limit = match (threshold, config.model) {
                 (Threshold::Power(_), PropagationModel::Range) => {
@@ -176,7 +96,7 @@ impl Propagation {
             path_loss,
             shadowing,
             fading: config.fading.map(|model| Fading::new(model, stations, seed)),
-            max_power: config.sent_power(),
+            max_power: budget.sent,
             receive,
             sense,
             reach,

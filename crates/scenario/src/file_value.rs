@@ -1,7 +1,7 @@
 //! Tables whose keys are the fields of a protocol's configuration.
 //!
 //! A protocol crate is independent of the file format: it has a configuration struct with the
-//! standard's values. [`table!`] turns the struct into a table of the scenario file, key by field,
+//! standard's values. [`table!`](crate::table::table) turns the struct into a table of the scenario file, key by field,
 //! so that a key without a field, or a field without a key, does not compile.
 
 use std::borrow::Cow;

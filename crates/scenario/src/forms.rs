@@ -181,7 +181,7 @@ impl WrittenKeys {
         Self(all.iter().filter(|(_, written)| *written).map(|(key, _)| *key).collect())
     }
 
-    /// What messages call the form with these keys, if the first of them, which selects it, is written.
+    /// Name in messages of the form with these keys, if the first of them, which selects it, is written.
     pub fn selects(&self, keys: &[&str]) -> Option<String> {
         let select = keys.first().filter(|key| self.0.contains(key));
         select.map(|key| format!("`{key}`"))

@@ -56,6 +56,7 @@ mod rules;
 mod scenario;
 mod schema;
 mod show;
+mod table;
 mod tagged;
 mod tcp;
 pub mod trace;

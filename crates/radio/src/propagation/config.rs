@@ -4,7 +4,9 @@ use core::f64::consts::PI;
 
 use driftway_base::configuration;
 
-use super::{FadingModel, PropagationModel};
+use super::fading::FadingModel;
+use super::link_budget::LinkBudget;
+use super::models::PropagationModel;
 
 /// A threshold of received power.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,19 +65,17 @@ radio_options! { configuration! {
 } }
 
 impl RadioConfig {
-    /// Power that is sent, with the gains of both antennas and the loss of the system (W).
-    pub(super) fn sent_power(&self) -> f64 {
-        self.power * self.antenna_gain * self.antenna_gain / self.system_loss
-    }
-
-    /// λ/4π (m).
-    pub(super) fn wavelength_ratio(&self) -> f64 {
-        self.light_speed / self.frequency / (4.0 * PI)
-    }
-
-    /// Power received at one metre in free space (W).
-    pub(super) fn power_at_one_metre(&self) -> f64 {
-        let ratio = self.wavelength_ratio();
-        self.sent_power() * ratio * ratio
+    /// Powers and lengths from which path loss is computed.
+    pub(super) fn link_budget(&self) -> LinkBudget {
+        LinkBudget {
+            power: self.power,
+            sent: self.power * self.antenna_gain * self.antenna_gain / self.system_loss,
+            wavelength_ratio: self.light_speed / self.frequency / (4.0 * PI),
+            antenna_height: self.antenna_height,
+            range: match self.receive {
+                Threshold::Distance(range) => range,
+                Threshold::Power(_) => 0.0,
+            },
+        }
     }
 }

@@ -12,7 +12,8 @@ use crate::Time;
 use crate::deviation::{Deviation, DeviationScope};
 use crate::file_value::{Keyword, Lifetime, OrNone, mirrors};
 use crate::problem::{CheckResult, MAX_PROTOCOL_TIME, require_at_most};
-use crate::rules::{RuledValue, table};
+use crate::rules::RuledValue;
+use crate::table::table;
 
 aodv_options! { table! {
     /// AODV routing (RFC 3561): the table `routing` with `protocol = "aodv"`. Defaults are the

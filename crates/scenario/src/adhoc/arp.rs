@@ -9,7 +9,8 @@ use serde::{Serialize, Serializer};
 use crate::Time;
 use crate::file_value::{Lifetime, mirrors};
 use crate::problem::CheckResult;
-use crate::rules::{RuledValue, Table, table};
+use crate::rules::{RuledValue, Table};
+use crate::table::table;
 use crate::value_or::{self, Forms, Found, value_or};
 
 /// Address resolution (RFC 826): `false`, `true`, or a table of options.

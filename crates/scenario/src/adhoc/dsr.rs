@@ -12,7 +12,8 @@ use crate::Time;
 use crate::file_value::{FileValue, Keyword, Lifetime, OrNone, mirrors};
 use crate::keys::keys;
 use crate::problem::{CheckResult, MAX_PROTOCOL_TIME};
-use crate::rules::{RuledValue, Table, table};
+use crate::rules::{RuledValue, Table};
+use crate::table::table;
 
 dsr_options! { table! {
     /// DSR routing (RFC 4728): the table `routing` with `protocol = "dsr"`. Defaults are those of

@@ -15,7 +15,8 @@ use crate::error::unknown_word;
 use crate::file_value::{FileValue, Lifetime};
 use crate::keys::keys;
 use crate::problem::{CheckResult, MAX_PROTOCOL_TIME};
-use crate::rules::{RuledValue, Table, table};
+use crate::rules::{RuledValue, Table};
+use crate::table::table;
 use crate::value_or::{self, Forms, Found};
 
 /// A route cache of [`CACHES`]: its name alone, `"link-max-life"` or `"update"`, or its name with

@@ -6,7 +6,8 @@ use driftway_radio::{DcfConfig, TdmaConfig, dcf_options, tdma_options};
 use serde::{Deserialize, Serialize};
 
 use crate::file_value::{Keyword, mirrors};
-use crate::rules::{RuledValue, table};
+use crate::rules::RuledValue;
+use crate::table::table;
 use crate::tagged::tagged;
 use crate::{BitRate, Size, Time};
 

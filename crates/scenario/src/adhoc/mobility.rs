@@ -6,7 +6,7 @@ use driftway_radio::ParameterError;
 use driftway_radio::mobility::{ConstantVelocity, InitialDistribution, Plane, RandomWaypoint};
 use driftway_radio::movement::{Format, Movement};
 
-use super::movement_file::FileNames;
+use super::file_names::FileNames;
 use crate::file_value::Keyword;
 use crate::forms::forms;
 use crate::registered::Registered;

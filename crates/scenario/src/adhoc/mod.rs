@@ -7,6 +7,7 @@ mod defaults;
 pub(crate) mod dsr;
 pub(crate) mod dsr_cache;
 pub(crate) mod energy;
+pub(crate) mod file_names;
 pub(crate) mod mac;
 pub(crate) mod mobility;
 pub(crate) mod movement;
@@ -29,11 +30,11 @@ pub use aodv::Aodv;
 pub use arp::Arp;
 pub use compat::Compat;
 pub use dsr::Dsr;
+pub use file_names::FileNames;
 pub use mac::{Dcf, Mac, Tdma};
 pub use mobility::{
     Chain, ConstantVelocityKeys, Mobility, MovementFile, Point, RandomWaypointKeys, StaticPositions,
 };
-pub use movement_file::FileNames;
 pub use radio::{CaptureRatio, Fading, Radio};
 pub use routing::Routing;
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::energy::{self, Energy, EnergyPreset};
 use crate::file_value::{FileValue, Keyword};
-use crate::rules::table;
+use crate::table::table;
 use crate::value_or::{OrTable, value_or};
 use crate::{Decibel, Distance, Frequency, Power, Speed};
 

@@ -1,7 +1,7 @@
 //! Two-ray ground reflection: as free space up to the crossover distance 4π·h²/λ, beyond which the reflected ray
 //! cancels the direct one and power falls with the fourth power of the distance (rappaport-2002 §4.6).
 
-use super::RadioConfig;
+use crate::propagation::link_budget::LinkBudget;
 
 /// Path loss with a reflection from the ground.
 #[derive(Clone, Copy, Debug)]
@@ -14,12 +14,12 @@ pub struct PathLoss {
 }
 
 impl PathLoss {
-    pub fn new(config: &RadioConfig) -> Self {
-        let height_squared = config.antenna_height * config.antenna_height;
-        let crossover = height_squared / config.wavelength_ratio();
+    pub fn new(budget: &LinkBudget) -> Self {
+        let height_squared = budget.antenna_height * budget.antenna_height;
+        let crossover = height_squared / budget.wavelength_ratio;
         Self {
-            one: config.power_at_one_metre(),
-            fourth_power: config.sent_power() * height_squared * height_squared,
+            one: budget.at_one_metre(),
+            fourth_power: budget.sent * height_squared * height_squared,
             crossover_squared: crossover * crossover,
         }
     }

@@ -1,7 +1,7 @@
 //! Log-distance path loss beyond one metre, with optional log-normal shadowing for each pair of stations.
 
-use super::{Propagation, RadioConfig};
 use crate::ParameterError;
+use crate::propagation::link_budget::LinkBudget;
 
 /// Options of log-distance path loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,11 +18,14 @@ pub struct LogDistance {
 }
 
 impl LogDistance {
+    /// Maximum number of stations for shadowing with decorrelation: each pair has its own state, 32 MB in total.
+    pub const MAX_DECORRELATING_STATIONS: u32 = 1024;
+
     /// An exponent between free space (2) and two-ray ground reflection (4), without shadowing.
     pub const STANDARD: Self = Self { exponent: 3.0, shadowing_db: 0.0, decorrelation: None };
 
     /// Checks the options for this number of stations.
-    pub(super) fn check(&self, stations: u32) -> Result<(), ParameterError> {
+    pub fn check(&self, stations: u32) -> Result<(), ParameterError> {
         let Self { exponent, shadowing_db, decorrelation } = *self;
         if !(1.0..=10.0).contains(&exponent) {
             let message = format!("{exponent} is not a valid path loss exponent");
@@ -37,7 +40,7 @@ impl LogDistance {
             let message = format!("a decorrelation distance of {distance} m");
             return Err(ParameterError::new("decorrelation", message, "0.1 m to 1000 km"));
         }
-        if stations > Propagation::MAX_DECORRELATING_STATIONS {
+        if stations > Self::MAX_DECORRELATING_STATIONS {
             let message = format!("shadowing with decorrelation for {stations} nodes");
             let help = "at most 1024 nodes, or constant shadowing";
             return Err(ParameterError::new("decorrelation", message, help));
@@ -56,8 +59,8 @@ pub struct PathLoss {
 }
 
 impl PathLoss {
-    pub fn new(config: &RadioConfig, options: &LogDistance) -> Self {
-        Self { one: config.power_at_one_metre(), half: options.exponent * 0.5 }
+    pub fn new(budget: &LinkBudget, options: &LogDistance) -> Self {
+        Self { one: budget.at_one_metre(), half: options.exponent * 0.5 }
     }
 
     #[inline]

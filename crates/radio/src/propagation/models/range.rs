@@ -1,7 +1,7 @@
 //! Unit disk: constant power up to the receive range, half of it from there to the sense range, so that no frame
 //! captures another at the usual capture ratios.
 
-use super::{RadioConfig, Threshold};
+use crate::propagation::link_budget::LinkBudget;
 
 /// Path loss of a unit disk.
 #[derive(Clone, Copy, Debug)]
@@ -11,12 +11,8 @@ pub struct PathLoss {
 }
 
 impl PathLoss {
-    pub fn new(config: &RadioConfig) -> Self {
-        let range = match config.receive {
-            Threshold::Distance(range) => range,
-            Threshold::Power(_) => 0.0,
-        };
-        Self { power: config.power, range_squared: range * range }
+    pub fn new(budget: &LinkBudget) -> Self {
+        Self { power: budget.power, range_squared: budget.range * budget.range }
     }
 
     #[inline]

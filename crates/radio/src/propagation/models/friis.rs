@@ -1,6 +1,6 @@
 //! Free space: power falls with the square of the distance (friis-1946).
 
-use super::RadioConfig;
+use crate::propagation::link_budget::LinkBudget;
 
 /// Path loss in free space.
 #[derive(Clone, Copy, Debug)]
@@ -10,8 +10,8 @@ pub struct PathLoss {
 }
 
 impl PathLoss {
-    pub fn new(config: &RadioConfig) -> Self {
-        Self { one: config.power_at_one_metre() }
+    pub fn new(budget: &LinkBudget) -> Self {
+        Self { one: budget.at_one_metre() }
     }
 
     #[inline]
