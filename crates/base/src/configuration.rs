@@ -83,14 +83,17 @@ macro_rules! configuration {
         pub struct $name {
             $(
                 $(#[$doc])*
-                #[doc = concat!("\n\nStandard: `", stringify!($value), "`.")]
-                $(#[doc = concat!(
-                    "ns-2.35: `", stringify!($ns2), "`.\n\n", $standard_says, " ns-2.35: ", $ns2_does,
-                )])?
+                #[doc = $crate::configuration!(
+                    @about $value $(, $standard_says, $ns2_does)?
+                )]
                 pub $field: $type,
             )*
             $($given)*
         }
+    };
+    (@about $value:expr) => { concat!("\n\nStandard: `", stringify!($value), "`.") };
+    (@about $value:expr, $standard_says:literal, $ns2_does:literal) => {
+        concat!("\n\nStandard: ", $standard_says, "\n\nns-2.35: ", $ns2_does)
     };
     (@standard {$($given:tt)*} {$(
         $(#[$doc:meta])*

@@ -115,5 +115,6 @@ pub use scenario::Scenario;
 pub use schema::{toml_reference, toml_schema};
 pub use show::flatten;
 pub use traffic::{Traffic, TrafficNodes, TrafficStart, UniformStart};
+#[doc(inline)]
 pub use value_or::OneOrRange;
 pub use wire_routes::WireRoutes;
