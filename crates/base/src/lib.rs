@@ -22,6 +22,7 @@ extern crate alloc;
 
 mod act;
 mod address;
+mod configuration;
 mod drop_reason;
 mod entry;
 mod id;

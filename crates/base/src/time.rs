@@ -12,40 +12,49 @@ pub struct Instant(u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Duration(u64);
 
+/// Conversions of a number of nanoseconds; the texts say from which point they count.
+macro_rules! conversions {
+    ($type:ident, $after:literal, $since:literal) => {
+        impl $type {
+            #[doc = concat!("`nanos` nanoseconds", $after, ".")]
+            pub const fn from_nanos(nanos: u64) -> Self {
+                Self(nanos)
+            }
+            #[doc = concat!("`micros` microseconds", $after, ".")]
+            pub const fn from_micros(micros: u64) -> Self {
+                Self(micros.saturating_mul(1_000))
+            }
+            #[doc = concat!("`millis` milliseconds", $after, ".")]
+            pub const fn from_millis(millis: u64) -> Self {
+                Self(millis.saturating_mul(1_000_000))
+            }
+            #[doc = concat!("`secs` seconds", $after, ".")]
+            pub const fn from_secs(secs: u64) -> Self {
+                Self(secs.saturating_mul(1_000_000_000))
+            }
+            #[doc = concat!("Nanoseconds", $since, ".")]
+            pub const fn as_nanos(self) -> u64 {
+                self.0
+            }
+            #[doc = concat!("Whole milliseconds", $since, ".")]
+            pub const fn as_millis(self) -> u64 {
+                self.0 / 1_000_000
+            }
+            #[doc = concat!("Seconds", $since, ", for display and plots.")]
+            pub fn as_secs_f64(self) -> f64 {
+                self.0 as f64 / 1e9
+            }
+        }
+    };
+}
+conversions!(Instant, " after the start", " since the start");
+conversions!(Duration, "", "");
+
 impl Instant {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
     /// Later than any event.
     pub const FAR_FUTURE: Self = Self(u64::MAX);
-
-    /// `nanos` nanoseconds after the start.
-    pub const fn from_nanos(nanos: u64) -> Self {
-        Self(nanos)
-    }
-    /// `micros` microseconds after the start.
-    pub const fn from_micros(micros: u64) -> Self {
-        Self(micros.saturating_mul(1_000))
-    }
-    /// `millis` milliseconds after the start.
-    pub const fn from_millis(millis: u64) -> Self {
-        Self(millis.saturating_mul(1_000_000))
-    }
-    /// `secs` seconds after the start.
-    pub const fn from_secs(secs: u64) -> Self {
-        Self(secs.saturating_mul(1_000_000_000))
-    }
-    /// Nanoseconds since the start.
-    pub const fn as_nanos(self) -> u64 {
-        self.0
-    }
-    /// Whole milliseconds since the start.
-    pub const fn as_millis(self) -> u64 {
-        self.0 / 1_000_000
-    }
-    /// Seconds since the start, for display and plots.
-    pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / 1e9
-    }
     /// Time elapsed since `earlier`; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
@@ -57,35 +66,6 @@ impl Duration {
     pub const ZERO: Self = Self(0);
     /// The longest duration, longer than any run.
     pub const MAX: Self = Self(u64::MAX);
-
-    /// `nanos` nanoseconds.
-    pub const fn from_nanos(nanos: u64) -> Self {
-        Self(nanos)
-    }
-    /// `micros` microseconds.
-    pub const fn from_micros(micros: u64) -> Self {
-        Self(micros.saturating_mul(1_000))
-    }
-    /// `millis` milliseconds.
-    pub const fn from_millis(millis: u64) -> Self {
-        Self(millis.saturating_mul(1_000_000))
-    }
-    /// `secs` seconds.
-    pub const fn from_secs(secs: u64) -> Self {
-        Self(secs.saturating_mul(1_000_000_000))
-    }
-    /// Nanoseconds.
-    pub const fn as_nanos(self) -> u64 {
-        self.0
-    }
-    /// Whole milliseconds.
-    pub const fn as_millis(self) -> u64 {
-        self.0 / 1_000_000
-    }
-    /// Seconds, for display and plots.
-    pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / 1e9
-    }
     /// Returns true if the duration is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0

@@ -7,27 +7,59 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_base::{Duration, Instant, Ipv4Addr, configuration};
 use driftway_wire::{ArpMessage, ArpOperation, HardwareAddr};
 
-/// ARP configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ArpConfig {
-    /// Maximum number of packets queued for one address; a further one replaces the oldest. RFC
-    /// 1122 §2.3.2.2: at least one, the latest. ns-2.35: one.
-    pub hold: usize,
-    /// Number of requests after which resolution fails. RFC 1122: unspecified. ns-2.35: 3.
-    pub requests: u32,
-    /// Trigger of a repeated request. RFC 1122 §2.3.2.1: at most one request per second. ns-2.35:
-    /// every packet.
-    pub retry: ArpRetry,
-    /// Lifetime of an entry after the last message of the neighbour; `None`: unlimited. RFC 1122
-    /// §2.3.2.1: required to be finite. ns-2.35: unlimited.
-    pub lifetime: Option<Duration>,
-    /// True to learn the sender's address from any request. RFC 826: existing entries are updated,
-    /// new ones added only if the message is for this node. ns-2.35: true.
-    pub learn_from_all: bool,
+/// Passes the options of ARP to a macro, after what it is given: see [`configuration!`](driftway_base::configuration).
+#[macro_export]
+macro_rules! arp_options {
+    ($table:ident! { $($head:tt)* }) => { $table! { $($head)* options {
+        /// Maximum number of packets that wait for the resolution of one address; the oldest is
+        /// replaced when it is exceeded (RFC 1122 §2.3.2.2).
+        hold: usize [range("the number of packets", 1..=1000)] = 3 => 1,
+            "RFC 1122 §2.3.2.2: at least the latest packet is kept for each unresolved address. \
+             Linux keeps several; driftway keeps three.",
+            "One packet, which a newer one replaces (mac/arp.cc `arpresolve`).";
+        /// Number of unanswered requests after which the waiting packets are dropped.
+        requests: u32 [range("the number of requests", 1..=1000)] = 3;
+        /// Trigger of the next request for an unresolved address: a time since the previous request
+        /// (RFC 1122 §2.3.2.1), or `"next-packet"`, the next packet for the same neighbour, as in
+        /// ns-2.35.
+        retry: ArpRetry as ArpRetryRule [positive()] = ArpRetry::After(Duration::from_secs(1))
+            => ArpRetry::NextPacket,
+            "RFC 1122 §2.3.2.1: requests are sent at most once per second; the waiting packets \
+             are dropped if there is no reply.",
+            "No timer: only the next packet for the same neighbour triggers another request. The \
+             packet after the third request is reported as a link failure, together with the one \
+             that waited. Until then up to three packets are dropped silently (mac/arp.cc, \
+             `ARP_MAX_REQUEST_COUNT`).";
+        /// Lifetime of a resolved address since its node was last heard, or `"forever"` (RFC 1122
+        /// §2.3.2.1 requires a timeout and leaves its length open).
+        lifetime: Option<Duration> as Lifetime [positive()] = Some(Duration::from_secs(1200))
+            => None,
+            "RFC 1122 §2.3.2.1: there must be a mechanism to flush out-of-date addresses; 20 \
+             minutes is the value of BSD.",
+            "Addresses never expire (mac/arp.cc).";
+        /// Adds the sender of every overheard request to the table, as in ns-2.35; false: only a node
+        /// that is the target of the request does (RFC 826).
+        learn_from_all: bool = false => true,
+            "RFC 826, packet reception: known addresses are updated, but only the target of a \
+             message adds an unknown one.",
+            "Every node that receives a request adds the address of its sender (mac/arp.cc \
+             `arpinput`).";
+    } } };
 }
+
+arp_options! { configuration! {
+    /// ARP configuration.
+    #[derive(Eq)]
+    pub struct ArpConfig {
+        /// RFC 826 and RFC 1122, with the usual three requests, a second apart, and lifetime of 20 minutes.
+        STANDARD,
+        /// ns-2.35.
+        NS2,
+    }
+} }
 
 /// Trigger of a repeated request for an unresolved address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,33 +70,6 @@ pub enum ArpRetry {
     /// together with the queued ones, so that before it packets are lost without a report
     /// (mac/arp.cc).
     NextPacket,
-}
-
-impl ArpConfig {
-    /// RFC 826 and RFC 1122, with the usual three requests, a second apart, and lifetime of 20
-    /// minutes.
-    pub const STANDARD: Self = Self {
-        hold: 3,
-        requests: 3,
-        retry: ArpRetry::After(Duration::from_secs(1)),
-        lifetime: Some(Duration::from_secs(1200)),
-        learn_from_all: false,
-    };
-
-    /// Configuration of ns-2.35.
-    pub const NS2: Self = Self {
-        hold: 1,
-        requests: 3,
-        retry: ArpRetry::NextPacket,
-        lifetime: None,
-        learn_from_all: true,
-    };
-}
-
-impl Default for ArpConfig {
-    fn default() -> Self {
-        Self::STANDARD
-    }
 }
 
 /// Result of an address resolution.

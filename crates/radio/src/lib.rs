@@ -46,6 +46,9 @@ pub use mobility::Mobility;
 pub use neighbour_signals::NeighbourSignals;
 pub use parameter_error::ParameterError;
 pub use positions::{Positions, StationInRange};
-pub use propagation::{FadingModel, Propagation, PropagationModel, RadioConfig, Threshold};
+pub use propagation::{
+    FadingModel, LogDistance, Propagation, PropagationKind, PropagationModel, RadioConfig,
+    Threshold,
+};
 pub use radio_time::{RadioPower, RadioTime};
 pub use tdma::{Tdma, TdmaConfig};

@@ -1,6 +1,6 @@
 //! Time division multiple access: one station transmits at a time, in turn.
 
-use driftway_base::{Duration, Instant, Probability, RandomStream, Rate, StationId};
+use driftway_base::{Duration, Instant, Probability, RandomStream, Rate, StationId, configuration};
 use typed_index_collections::TiVec;
 
 use crate::dcf::{Counters, FrameKind, FrameRecord, ReceptionOutcome};
@@ -9,58 +9,57 @@ use crate::mac_methods::mac_methods;
 use crate::radio_time::RadioTimes;
 use crate::{FailReason, MacReport, OutgoingPacket, Positions, Propagation, StationInRange};
 
-/// Configuration of the TDMA schedule.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TdmaConfig {
-    /// Rate of all frames.
-    pub rate: Rate,
-    /// Duration of the preamble of each frame.
-    pub preamble: Duration,
-    /// Packet size of a slot (bytes); a larger packet is sent in several slots of its station.
-    pub slot_bytes: u32,
-    /// Link-layer overhead of a packet (bytes).
-    pub header_bytes: u32,
-    /// True if a round begins with a slot in which stations announce their transmissions, so that
-    /// later packets wait for the next round. ns-2.35: yes (its radios sleep by it); not needed
-    /// here.
-    pub announced: bool,
-    /// Frame error probability of each receiver.
-    pub frame_error: Probability,
-    /// The same as [`crate::DcfConfig::delay_down`].
-    pub delay_down: Duration,
-    /// The same as [`crate::DcfConfig::delay_up`].
-    pub delay_up: Duration,
+/// Passes the options of TDMA to a macro, after what it is given: see [`configuration!`](driftway_base::configuration).
+#[macro_export]
+macro_rules! tdma_options {
+    ($table:ident! { $($head:tt)* }) => { $table! { $($head)* options {
+        /// Bit rate of all frames.
+        data_rate: Rate as BitRate = Rate::from_bps(2_000_000);
+        /// Duration of the preamble before each frame.
+        preamble: Duration as Time [at_most(Time::from_secs(1))] = Duration::from_micros(192);
+        /// Size of the largest packet that fits into one slot; a larger one takes several of its node's
+        /// slots.
+        slot_bytes: u32 as Size [range("a slot for packets of", 100..=65_535)] = 1500;
+        /// Size of the link-layer header of a packet.
+        header_bytes: u32 as Size [range("the number of bytes", 0..=1000)] = 36 => 34,
+            "There is no standard; here the minimum is implemented.",
+            "The header of its 802.11, without LLC and SNAP. Its slots do not include the \
+             header's airtime, so that full frames overlap the next slot (mac/mac-tdma.cc); this \
+             is not reproduced.";
+        /// Each frame of slots begins with a slot in which nodes announce their transmissions, as in
+        /// ns-2.35; packets that arrive later wait for the next one.
+        announced: bool = false => true,
+            "There is no standard; here the minimum is implemented.",
+            "A round begins with a slot in which nodes announce their transmissions; packets that \
+             arrive later wait for the next round.";
+        /// Link-layer delay of an outgoing packet before it enters the interface queue.
+        delay_down: Duration as Time [at_most(Time::from_secs(1))] = Duration::ZERO
+            => Duration::from_micros(25),
+            "There is no standard; here the minimum is implemented.",
+            "`LL delay_`: 25 µs before a packet enters the interface queue.";
+        /// Link-layer delay of a received packet before it reaches the network layer. It is simulated
+        /// together with `network.mac.delay_down` before the packet enters the interface queue, so that
+        /// the end-to-end sum is the same.
+        delay_up: Duration as Time [at_most(Time::from_secs(1))] = Duration::ZERO
+            => Duration::from_micros(25),
+            "There is no standard; here the minimum is implemented.",
+            "25 µs before a received packet reaches the network layer.";
+    } } };
 }
 
-impl TdmaConfig {
-    /// Slots for 1500 bytes, with the framing of 802.11.
-    pub const STANDARD: Self = Self {
-        rate: Rate::from_bps(2_000_000),
-        preamble: Duration::from_micros(192),
-        slot_bytes: 1500,
-        header_bytes: 36,
-        announced: false,
-        frame_error: Probability::NEVER,
-        delay_down: Duration::ZERO,
-        delay_up: Duration::ZERO,
-    };
-    /// `Mac/Tdma` of ns-2.35: rounds with an announcement slot. Its slots do not account for the
-    /// airtime of the header, so that full frames extend into the next slot; this is not
-    /// reproduced.
-    pub const NS2: Self = Self {
-        header_bytes: 34,
-        announced: true,
-        delay_down: Duration::from_micros(25),
-        delay_up: Duration::from_micros(25),
-        ..Self::STANDARD
-    };
-}
-
-impl Default for TdmaConfig {
-    fn default() -> Self {
-        Self::STANDARD
+tdma_options! { configuration! {
+    /// Configuration of the TDMA schedule.
+    pub struct TdmaConfig {
+        /// Slots for 1500 bytes, with the framing of 802.11.
+        STANDARD,
+        /// `Mac/Tdma` of ns-2.35: rounds with an announcement slot.
+        NS2,
     }
-}
+    given {
+        /// Frame error probability of each receiver.
+        frame_error: Probability = Probability::NEVER,
+    }
+} }
 
 /// A TDMA MAC for the stations of an air and their channel, with the methods of [`crate::Dcf`].
 ///
@@ -133,7 +132,7 @@ impl Tdma {
         let stations = positions.stations();
         let reach = propagation.reach();
         let bytes = config.slot_bytes.max(1) + config.header_bytes;
-        let airtime = config.preamble + config.rate.transmission_time(bytes);
+        let airtime = config.preamble + config.data_rate.transmission_time(bytes);
         // A frame has reached all stations before the next slot.
         let slot = airtime.as_nanos() + propagation.delay(reach * reach).as_nanos() + 1;
         let slots = stations as u64 + u64::from(config.announced);
@@ -231,7 +230,7 @@ impl Tdma {
         let piece = sender.bytes_left.min(self.config.slot_bytes.max(1));
         sender.bytes_left -= piece;
         let bytes = piece + self.config.header_bytes;
-        let airtime = self.config.preamble + self.config.rate.transmission_time(bytes);
+        let airtime = self.config.preamble + self.config.data_rate.transmission_time(bytes);
         sender.counters.airtime = sender.counters.airtime + airtime;
         if packet.to.is_some() {
             sender.counters.data += 1;
@@ -253,7 +252,7 @@ impl Tdma {
             self.transmission.record_number = self.recorder.record(FrameRecord {
                 at,
                 airtime,
-                rate: self.config.rate,
+                rate: self.config.data_rate,
                 kind: FrameKind::Data,
                 from,
                 to: packet.to,

@@ -1,14 +1,16 @@
 //! Tables whose keys are the fields of a protocol's configuration.
 //!
 //! A protocol crate is independent of the file format: it has a configuration struct with the
-//! standard's values. [`table!`] turns the struct into a table of the scenario file, key by field,
+//! standard's values. [`table!`](crate::table::table) turns the struct into a table of the scenario file, key by field,
 //! so that a key without a field, or a field without a key, does not compile.
 
 use std::borrow::Cow;
 
 use driftway_base::{Duration, Named, Rate};
 use driftway_link::{DeliveryOrder, Duplex, Priority};
+use driftway_radio::PropagationKind;
 use driftway_radio::dcf::{CaptureModel, Phy};
+use driftway_radio::movement::Format;
 use driftway_route::{
     CachePart, ErrorRule, NextHopConfirmation, NonPropagatingRequests, ReplyFromCache,
     RouteRefresh, RouteShortening, SalvageReplies,
@@ -20,7 +22,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Diagnostic, unknown_word};
 use crate::value_or::{self, Forms, Found, value_or};
-use crate::{BitRate, Size, Time};
+use crate::{BitRate, Decibel, Distance, Frequency, Power, Size, Speed, Time};
 
 /// A value of the file for a configuration field of type `T`.
 pub trait FileValue<T>: Sized {
@@ -60,6 +62,28 @@ impl FileValue<Rate> for BitRate {
     fn to_config(&self) -> Rate {
         self.0
     }
+}
+
+/// Quantities that a configuration has as a number in this unit.
+macro_rules! in_unit {
+    ($($type:ident: |$number:ident| $from:expr, |$own:ident| $to:expr;)+) => {$(
+        impl FileValue<f64> for $type {
+            fn from_config($number: f64) -> Self {
+                $from
+            }
+            fn to_config(&self) -> f64 {
+                let $own = *self;
+                $to
+            }
+        }
+    )+};
+}
+in_unit! {
+    Distance: |metres| Self(metres), |distance| distance.0;
+    Speed: |speed| Self(speed), |speed| speed.0;
+    Power: |watts| Self::Watts(watts), |power| power.watts();
+    Frequency: |hertz| Self(hertz as u64), |frequency| frequency.0 as f64;
+    Decibel: |factor| Self(10.0 * libm::log10(factor)), |ratio| ratio.ratio();
 }
 
 impl FileValue<u32> for Size {
@@ -107,6 +131,34 @@ impl FileValue<Option<Duration>> for Lifetime {
     }
 }
 
+/// Implements [`FileValue`] for an enumeration whose alternatives stand for those of a configuration's. Each side is
+/// both a pattern and an expression.
+macro_rules! mirrors {
+    ($name:ident of $config:ty {$(
+        $own:ident $(($($own_value:tt)*))? = $other:ident $(($($other_value:tt)*))? $({$($fields:tt)*})?,
+    )+}) => {
+        impl $crate::file_value::FileValue<$config> for $name {
+            fn from_config(value: $config) -> Self {
+                type Config = $config;
+                match value {
+                    $(Config::$other $(($($other_value)*))? $({$($fields)*})? => {
+                        Self::$own $(($($own_value)*))?
+                    })+
+                }
+            }
+            fn to_config(&self) -> $config {
+                type Config = $config;
+                match *self {
+                    $(Self::$own $(($($own_value)*))? => {
+                        Config::$other $(($($other_value)*))? $({$($fields)*})?
+                    })+
+                }
+            }
+        }
+    };
+}
+pub(crate) use mirrors;
+
 /// A value, or `"none"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrNone<T>(pub Option<T>);
@@ -139,6 +191,7 @@ impl<T: DeserializeOwned> Forms for OrNone<T> {
             Found::Text(text) => T::deserialize(StrDeserializer::new(text)),
             Found::Number(number) => T::deserialize(number.into_deserializer()),
             Found::Negative(number) => T::deserialize(number.into_deserializer()),
+            Found::Float(number) => T::deserialize(number.into_deserializer()),
             Found::Flag(_) => return None,
         };
         Some(value.map(|value| Self(Some(value))).map_err(Diagnostic::into_text))
@@ -191,7 +244,7 @@ macro_rules! named_keywords {
 named_keywords!(
     CachePart, CaptureModel, ErrorRule, HystartKind, NextHopConfirmation, NonPropagatingRequests, Phy,
     ReplyFromCache, RouteRefresh, RouteShortening, SalvageReplies;
-    described DeliveryOrder, Duplex, Priority
+    described DeliveryOrder, Duplex, Format, Priority, PropagationKind
 );
 
 impl<T: Keywords> FileValue<T> for Keyword<T> {

@@ -9,10 +9,9 @@
 //! | item | here |
 //! |---|---|
 //! | the seed | an argument of the run |
-//! | several radio channels, or several radios of a node | [`Air`]: one channel, one radio per node |
+//! | several radios of a node on one channel | a node has one radio on each [`Air`]; airs do not disturb each other |
 //! | transports other than TCP and UDP | [`Transport`] |
-//! | applications other than transfers, unlimited data and constant bit rate | [`Application`] |
-//! | HyStart in the preset `linux` | it is not implemented |
+//! | applications other than transfers, unlimited data, streams of packets, and requests with responses | [`Application`] |
 
 #![forbid(unsafe_code)]
 
@@ -27,6 +26,7 @@ mod fault;
 mod file;
 mod file_value;
 mod flow;
+mod forms;
 mod gateway;
 mod growth;
 mod keys;
@@ -56,12 +56,13 @@ mod rules;
 mod scenario;
 mod schema;
 mod show;
+mod table;
 mod tagged;
 mod tcp;
 pub mod trace;
 mod traffic;
 mod tree;
-mod value_or;
+pub mod value_or;
 mod wire_routes;
 
 pub use self::aid::{Aid, aid_states};
@@ -76,9 +77,9 @@ pub use adhoc::energy::Energy;
 pub use adhoc::mac::{MacKind, MacTimeout};
 pub use adhoc::routing::{NoRouting, RoutingKind, StaticRouting};
 pub use adhoc::{
-    Adhoc, Aodv, Arp, CaptureRatio, Compat, Dcf, Dsr, Fading, Feedback, FileNames, LinkRetry,
-    LinkSignals, Mac, Mobility, MobilityModel, MovementFile, MovementFormat, Point, Propagation,
-    Radio, RouteProbeConfig, Routing, Tdma,
+    Adhoc, Aodv, Arp, CaptureRatio, Chain, Compat, ConstantVelocityKeys, Dcf, Dsr, Fading,
+    Feedback, FileNames, LinkRetry, LinkSignals, Mac, Mobility, MovementFile, Point, Radio,
+    RandomWaypointKeys, RouteProbeConfig, Routing, StaticPositions, Tdma,
 };
 pub use application::{Application, Cbr, OnOff, Poisson, RequestResponse, Times};
 pub use deviation::{Deviation, DeviationScope};
@@ -94,7 +95,8 @@ pub use file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone};
 pub use flow::{Flow, Transport};
 pub use gateway::{Gateway, GatewayLeg};
 pub use link::{
-    BurstLosses, Delay, Link, LinkDelay, LinkOverride, LinkRate, PeriodicLosses, Reverse,
+    BurstLosses, Delay, DelayAround, DelaySteps, Link, LinkDelay, LinkDelayAround, LinkOverride,
+    LinkRate, PeriodicLosses, Reverse, UniformDelay, UniformLinkDelay,
 };
 pub use measures::Measures;
 pub use mixed::{Air, Mixed, Route, Wire};
@@ -112,5 +114,7 @@ pub use registry::Registry;
 pub use scenario::Scenario;
 pub use schema::{toml_reference, toml_schema};
 pub use show::flatten;
-pub use traffic::{Traffic, TrafficNodes, TrafficStart};
+pub use traffic::{Traffic, TrafficNodes, TrafficStart, UniformStart};
+#[doc(inline)]
+pub use value_or::OneOrRange;
 pub use wire_routes::WireRoutes;

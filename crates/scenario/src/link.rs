@@ -7,10 +7,11 @@ use driftway_link::{
     BurstConfig, Capacity, DelayProcess, DeliveryOrder, DirectionConfig, Duplex, ErrorModel,
     LinkDirections,
 };
+use serde::Serialize;
 use serde::de::MapAccess;
-use serde::{Deserialize, Serialize};
 
 use crate::file_value::Keyword;
+use crate::forms::forms;
 use crate::keys::keys;
 use crate::trace::{RateTrace, TraceFile};
 use crate::value_or::{self, Forms, Found};
@@ -26,7 +27,7 @@ keys! {
         /// `{ uniform = ["10 ms", "30 ms"] }` or `{ mean = "20 ms", spread = 0.5 }`, each with an
         /// optional `correlation` of successive packets; or `{ steps = ["20 ms", "35 ms"], every =
         /// "15 s" }`, one after the other and again from the first.
-        delay: Option<LinkDelay> => "required, unless `trace` has the column `delay_s`",
+        delay: Option<LinkDelay> [inside()] => "required, unless `trace` has the column `delay_s`",
         /// Bit error rate p: an IP packet of *n* bits is lost with the probability 1 − (1 − p)ⁿ.
         /// Alternative to `network.link.packet_error_rate`.
         bit_error_rate: Option<f64> [probability()] => "no errors",
@@ -62,7 +63,7 @@ keys! {
         /// Bit rate, or delivery opportunities.
         rate: Option<LinkRate> => "that of `[network.link]`",
         /// Propagation delay.
-        delay: Option<LinkDelay> => "that of `[network.link]`",
+        delay: Option<LinkDelay> [inside()] => "that of `[network.link]`",
         /// Bit error rate. Replaces either error rate of `[network.link]`.
         bit_error_rate: Option<f64> [probability()] => "the error rate of `[network.link]`",
         /// Packet error rate. Replaces either error rate of `[network.link]`.
@@ -94,7 +95,7 @@ keys! {
         /// Bit rate, or delivery opportunities.
         rate: Option<LinkRate> => "the same in both directions",
         /// Propagation delay.
-        delay: Option<LinkDelay> => "the same in both directions",
+        delay: Option<LinkDelay> [inside()] => "the same in both directions",
         /// Packet error rate. Replaces either error rate.
         packet_error_rate: Option<f64> [probability()] => "the same error rate in both directions",
         /// Bit error rate. Replaces either error rate.
@@ -148,61 +149,67 @@ pub enum LinkRate {
     Trace(RateTrace),
 }
 
-/// Propagation delay of a link.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-#[serde(untagged)]
-pub enum LinkDelay {
-    /// `"20 ms"`: constant.
-    Fixed(Time),
-    /// `{ uniform = ["10 ms", "30 ms"] }`: uniform between two values.
-    Uniform {
-        /// Minimum and maximum.
-        uniform: (Time, Time),
-        /// Correlation of the delays of successive packets, 0 to 1.
-        #[serde(skip_serializing_if = "crate::keys::is_left_out")]
-        #[schemars(default, extend("x-default" = "`0`"))]
-        correlation: f64,
-    },
-    /// `{ mean = "20 ms", spread = 0.5 }`: uniform in mean × (1 ± spread).
-    MeanSpread {
-        /// Mean.
-        mean: Time,
-        /// Maximum deviation as a fraction of `mean`, 0 to 1.
-        #[schemars(default)]
-        spread: f64,
-        /// Correlation of the delays of successive packets, 0 to 1.
-        #[serde(skip_serializing_if = "crate::keys::is_left_out")]
-        #[schemars(default, extend("x-default" = "`0`"))]
-        correlation: f64,
-    },
-    /// `{ steps = ["20 ms", "35 ms"], every = "15 s" }`: constant for a time, then the next.
-    Steps {
-        /// The delays, one after the other, and after the last the first again.
-        steps: Vec<Time>,
-        /// Time from one step to the next.
-        every: Time,
-    },
+forms! {
+    /// Propagation delay of a link.
+    pub enum LinkDelay [] expecting
+        "a time: \"20 ms\", { uniform = [\"10 ms\", \"30 ms\"] }, { mean = \"20 ms\", spread = 0.5 } \
+         or { steps = [\"20 ms\", \"35 ms\"], every = \"15 s\" }", {
+        text {
+            /// `"20 ms"`: constant.
+            Fixed(Time)
+        }
+        /// `{ uniform = ["10 ms", "30 ms"] }`: uniform between two values.
+        Uniform(UniformLinkDelay) {
+            /// Minimum and maximum.
+            uniform: (Time, Time),
+            /// Correlation of the delays of successive packets.
+            correlation: f64 [real("a correlation of {}", 0.0..=1.0, "it is from 0 to 1")] => default,
+        }
+        /// `{ mean = "20 ms", spread = 0.5 }`: uniform in mean × (1 ± spread).
+        MeanSpread(LinkDelayAround) {
+            /// Mean.
+            mean: Time,
+            /// Maximum deviation as a fraction of `mean`.
+            spread: f64 [real(
+                "a spread of {}", 0.0..=1.0, "spreads are fractions of the mean, from 0 to 1"
+            )] = 0.0,
+            /// Correlation of the delays of successive packets.
+            [again] correlation: f64
+                [real("a correlation of {}", 0.0..=1.0, "it is from 0 to 1")] => default,
+        }
+        /// `{ steps = ["20 ms", "35 ms"], every = "15 s" }`: constant for a time, then the next.
+        Steps(DelaySteps) {
+            /// The delays, one after the other, and after the last the first again.
+            steps: Vec<Time>,
+            /// Time from one step to the next.
+            every: Time [positive()],
+        }
+    }
 }
 
-/// Duration of an outage, or delay to which a link changes, in one of three forms.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-#[serde(untagged)]
-pub enum Delay {
-    /// `"20 ms"`: constant.
-    Fixed(Time),
-    /// `{ uniform = ["10 ms", "30 ms"] }`: uniform between two values.
-    Uniform {
-        /// Minimum and maximum.
-        uniform: (Time, Time),
-    },
-    /// `{ mean = "20 ms", spread = 0.5 }`: uniform in mean × (1 ± spread).
-    MeanSpread {
-        /// Mean.
-        mean: Time,
-        /// Maximum deviation as a fraction of `mean`, 0 to 1.
-        #[schemars(default)]
-        spread: f64,
-    },
+forms! {
+    /// Duration of an outage, or delay to which a link changes, in one of three forms.
+    pub enum Delay [Copy] expecting
+        "a time: \"20 ms\", { uniform = [\"10 ms\", \"30 ms\"] } or { mean = \"20 ms\", spread = 0.5 }", {
+        text {
+            /// `"20 ms"`: constant.
+            Fixed(Time)
+        }
+        /// `{ uniform = ["10 ms", "30 ms"] }`: uniform between two values.
+        Uniform(UniformDelay) {
+            /// Minimum and maximum.
+            uniform: (Time, Time),
+        }
+        /// `{ mean = "20 ms", spread = 0.5 }`: uniform in mean × (1 ± spread).
+        MeanSpread(DelayAround) {
+            /// Mean.
+            mean: Time,
+            /// Maximum deviation as a fraction of `mean`.
+            spread: f64 [real(
+                "a spread of {}", 0.0..=1.0, "spreads are fractions of the mean, from 0 to 1"
+            )] = 0.0,
+        }
+    }
 }
 
 impl Delay {
@@ -210,8 +217,8 @@ impl Delay {
     pub fn bounds(self) -> (Duration, Duration) {
         match self {
             Self::Fixed(Time(delay)) => (delay, delay),
-            Self::Uniform { uniform: (Time(low), Time(high)) } => (low, high),
-            Self::MeanSpread { mean: Time(mean), spread } => {
+            Self::Uniform(UniformDelay { uniform: (Time(low), Time(high)) }) => (low, high),
+            Self::MeanSpread(DelayAround { mean: Time(mean), spread }) => {
                 let reach = Duration::from_nanos((mean.as_nanos() as f64 * spread) as u64);
                 (mean.saturating_sub(reach), mean + reach)
             }
@@ -270,14 +277,16 @@ impl LinkDelay {
     pub fn distribution(&self) -> Delay {
         match self {
             Self::Fixed(time) => Delay::Fixed(*time),
-            Self::Uniform { uniform, .. } => Delay::Uniform { uniform: *uniform },
-            Self::MeanSpread { mean, spread, .. } => {
-                Delay::MeanSpread { mean: *mean, spread: *spread }
+            Self::Uniform(UniformLinkDelay { uniform, .. }) => {
+                Delay::Uniform(UniformDelay { uniform: *uniform })
             }
-            Self::Steps { steps, .. } => {
+            Self::MeanSpread(LinkDelayAround { mean, spread, .. }) => {
+                Delay::MeanSpread(DelayAround { mean: *mean, spread: *spread })
+            }
+            Self::Steps(DelaySteps { steps, .. }) => {
                 let (low, high) = (steps.iter().min(), steps.iter().max());
                 let bound = |time: Option<&Time>| time.copied().unwrap_or_default();
-                Delay::Uniform { uniform: (bound(low), bound(high)) }
+                Delay::Uniform(UniformDelay { uniform: (bound(low), bound(high)) })
             }
         }
     }
@@ -285,17 +294,16 @@ impl LinkDelay {
     /// Correlation of the delays of successive packets.
     pub fn correlation(&self) -> f64 {
         match self {
-            Self::Uniform { correlation, .. } | Self::MeanSpread { correlation, .. } => {
-                *correlation
-            }
-            Self::Fixed(_) | Self::Steps { .. } => 0.0,
+            Self::Uniform(UniformLinkDelay { correlation, .. })
+            | Self::MeanSpread(LinkDelayAround { correlation, .. }) => *correlation,
+            Self::Fixed(_) | Self::Steps(_) => 0.0,
         }
     }
 
     fn config(&self) -> DelayProcess {
         let delay = self.distribution().config();
         match (self, self.correlation()) {
-            (Self::Steps { steps, every: Time(every) }, _) => DelayProcess::Steps {
+            (Self::Steps(DelaySteps { steps, every: Time(every) }), _) => DelayProcess::Steps {
                 delays: steps.iter().map(|Time(delay)| *delay).collect(),
                 every: *every,
             },
@@ -418,91 +426,7 @@ impl Forms for LinkRate {
     }
 }
 
-/// The keys of a delay's table.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LinkDelayKeys {
-    uniform: Option<(Time, Time)>,
-    mean: Option<Time>,
-    spread: Option<f64>,
-    correlation: Option<f64>,
-    steps: Option<Vec<Time>>,
-    every: Option<Time>,
-}
-
-impl Forms for LinkDelay {
-    fn expecting() -> Cow<'static, str> {
-        "a time: \"20 ms\", { uniform = [\"10 ms\", \"30 ms\"] }, { mean = \"20 ms\", spread = 0.5 } \
-         or { steps = [\"20 ms\", \"35 ms\"], every = \"15 s\" }"
-            .into()
-    }
-    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
-        value_or::text(found).map(|time| time.map(Self::Fixed))
-    }
-    fn read_table<'de, A: MapAccess<'de>>(found: A) -> Option<Result<Self, A::Error>> {
-        Some(value_or::table(found).and_then(|keys| {
-            let LinkDelayKeys { uniform, mean, spread, correlation, steps, every } = keys;
-            let correlated = correlation.unwrap_or(0.0);
-            match (uniform, mean, spread, steps, every) {
-                (Some(uniform), None, None, None, None) => {
-                    Ok(Self::Uniform { uniform, correlation: correlated })
-                }
-                (None, Some(mean), spread, None, None) => Ok(Self::MeanSpread {
-                    mean,
-                    spread: spread.unwrap_or(0.0),
-                    correlation: correlated,
-                }),
-                (None, None, None, Some(steps), Some(every)) if correlation.is_none() => {
-                    Ok(Self::Steps { steps, every })
-                }
-                _ => Err(value_or::wrong_keys::<Self, _>()),
-            }
-        }))
-    }
-}
-
-/// The keys of the table of a delay that does not change from packet to packet.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DelayKeys {
-    uniform: Option<(Time, Time)>,
-    mean: Option<Time>,
-    spread: Option<f64>,
-}
-
-impl Forms for Delay {
-    fn expecting() -> Cow<'static, str> {
-        "a time: \"20 ms\", { uniform = [\"10 ms\", \"30 ms\"] } or { mean = \"20 ms\", spread = 0.5 }"
-            .into()
-    }
-    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
-        value_or::text(found).map(|time| time.map(Self::Fixed))
-    }
-    fn read_table<'de, A: MapAccess<'de>>(found: A) -> Option<Result<Self, A::Error>> {
-        Some(value_or::table(found).and_then(|keys| match keys {
-            DelayKeys { uniform: Some(uniform), mean: None, spread: None } => {
-                Ok(Self::Uniform { uniform })
-            }
-            DelayKeys { uniform: None, mean: Some(mean), spread } => {
-                Ok(Self::MeanSpread { mean, spread: spread.unwrap_or(0.0) })
-            }
-            _ => Err(value_or::wrong_keys::<Self, _>()),
-        }))
-    }
-}
-
-value_or::by_forms!(LinkRate, LinkDelay, Delay);
-
-/// Defines a list of some keys and those of a link.
-macro_rules! keys_of_link {
-    ($name:ident: $($own:literal),+) => {
-        const $name: &[&str] = &[
-            $($own,)+ "rate", "delay", "bit_error_rate", "packet_error_rate", "burst", "loss",
-            "trace", "queue", "reverse", "duplex", "order", "mark_loss",
-        ];
-    };
-}
-pub(crate) use keys_of_link;
+value_or::by_forms!(LinkRate);
 
 #[cfg(test)]
 mod test {
@@ -511,7 +435,8 @@ mod test {
     #[test]
     fn delays_are_fixed_where_their_bounds_are_equal() {
         let ms = Duration::from_millis;
-        let around = |spread| Delay::MeanSpread { mean: Time(ms(20)), spread }.config();
+        let around =
+            |spread| Delay::MeanSpread(DelayAround { mean: Time(ms(20)), spread }).config();
         assert_eq!(Delay::Fixed(Time(ms(20))).config(), driftway_link::Delay::Fixed(ms(20)));
         assert_eq!(around(0.0), driftway_link::Delay::Fixed(ms(20)));
         assert_eq!(around(0.5), driftway_link::Delay::Uniform { low: ms(10), high: ms(30) });

@@ -8,7 +8,6 @@ use serde::de::{Error, SeqAccess};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::keys::keys;
-use crate::link::keys_of_link;
 use crate::value_or::{self, Forms, Found};
 use crate::{Adhoc, BitRate, Fault, Flow, Gateway, Link, OutagePlace, Transport, fault, tagged};
 
@@ -190,8 +189,6 @@ fn serialize_without_keys_of_network<S: Serializer>(
     Adhoc { nodes: None, faults: Vec::new(), ..adhoc.clone() }.serialize(serializer)
 }
 
-keys_of_link!(WIRE_KEYS: "between");
-
 /// One table, or an array of tables with names.
 mod airs {
     use std::borrow::Cow;
@@ -281,36 +278,22 @@ impl Forms for AirValue {
 
 value_or::by_forms!(AirValue);
 
-const AIR_KEYS: &[&str] = &[
-    "name",
-    "radios",
-    "area",
-    "mobility",
-    "radio",
-    "mac",
-    "queue",
-    "arp",
-    "routing",
-    "feedback",
-    "icmp_rate",
-    "route_probe",
-    "link_signals",
-    "link_retry",
-    "compat",
-];
-
 impl<'de> Deserialize<'de> for Wire {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let ([between], [], link) =
-            tagged::deserialize_with_own_keys(deserializer, ["between"], [], WIRE_KEYS)?;
+            tagged::deserialize_with_own_keys(deserializer, ["between"], [], &[])?;
         Ok(Self { between, link })
     }
 }
 
 impl<'de> Deserialize<'de> for Air {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (own, [], adhoc) =
-            tagged::deserialize_with_own_keys(deserializer, ["name", "radios"], [], AIR_KEYS)?;
+        let (own, [], adhoc) = tagged::deserialize_with_own_keys(
+            deserializer,
+            ["name", "radios"],
+            [],
+            &KEYS_OF_NETWORK,
+        )?;
         match own {
             [AirValue::Name(name), AirValue::Nodes(radios)] => Ok(Self { name, radios, adhoc }),
             [AirValue::Nodes(_), _] => Err(D::Error::custom("the name of an air is a string")),

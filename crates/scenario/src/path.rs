@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::keys::keys;
-use crate::link::keys_of_link;
+use crate::rules;
 use crate::{
     BitRate, Fault, Link, LinkOverride, OutagePlace, PartitionSignal, Time, fault, tagged,
 };
@@ -88,13 +88,13 @@ pub struct HopOverride {
 /// Additional route between two nodes of the chain, `[[network.parallel]]`, with its own nodes and
 /// links; any key of `[network.link]` changes its links.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[schemars(deny_unknown_fields, transform = rules::describe::<ParallelPath>)]
 pub struct ParallelPath {
     /// Node of the chain at which it begins.
     pub from: u32,
     /// Node of the chain at which it ends, after `network.parallel.from`.
     pub to: u32,
-    /// Number of hops, 1 to 64.
+    /// Number of hops.
     pub hops: u32,
     /// The route is used only by its ends, `network.parallel.from` and `network.parallel.to`, while
     /// they know from an RFN that all other routes have failed; false: it carries its share of the
@@ -106,6 +106,8 @@ pub struct ParallelPath {
     #[serde(flatten)]
     pub link: LinkOverride,
 }
+
+rules::ruled! { ParallelPath { hops [range("the number of hops", 1..=64),], } }
 
 keys! {
     /// Route failure handling of the routers, `[network.routers]`, with partitions that have
@@ -160,13 +162,9 @@ pub enum MultipathPolicy {
     Random,
 }
 
-keys_of_link!(OVERRIDE_KEYS: "hop");
-keys_of_link!(PARALLEL_KEYS: "from", "to", "hops", "standby");
-
 impl<'de> Deserialize<'de> for HopOverride {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let ([hop], [], link) =
-            tagged::deserialize_with_own_keys(deserializer, ["hop"], [], OVERRIDE_KEYS)?;
+        let ([hop], [], link) = tagged::deserialize_with_own_keys(deserializer, ["hop"], [], &[])?;
         Ok(Self { hop, link })
     }
 }
@@ -177,7 +175,7 @@ impl<'de> Deserialize<'de> for ParallelPath {
             deserializer,
             ["from", "to", "hops"],
             ["standby"],
-            PARALLEL_KEYS,
+            &[],
         )?;
         Ok(Self { from, to, hops, standby, link })
     }

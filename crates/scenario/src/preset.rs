@@ -10,168 +10,118 @@ use crate::tree::{Entry, Node, Value};
 /// The key of a preset.
 pub(crate) const PRESET_KEY: &str = "preset";
 
-/// A named TCP configuration. All presets set the same keys, so that they are interchangeable; the
-/// keys that none of them sets (`mss`, `window`, `ecn`, `nagle`, `keep_alive`, `msl`) keep the
-/// scenario's values.
+/// A named TCP configuration: a column of [`VALUES`], with its loss recovery, and its congestion control if it has
+/// another one than the column.
 struct Preset {
     name: &'static str,
-    /// Its keys, in the syntax of a scenario.
-    keys: &'static [&'static str],
+    recovery: &'static str,
+    growth: Option<&'static str>,
+    column: Column,
 }
 
 const PRESETS: &[Preset] = &[
-    Preset { name: "tahoe-1988", keys: &[r#"recovery = "tahoe""#, BSD, NO_EXTENSIONS] },
-    Preset { name: "reno-bsd", keys: &[r#"recovery = "reno""#, BSD, NO_EXTENSIONS] },
-    Preset { name: "newreno", keys: &[r#"recovery = "newreno""#, RFC, NO_EXTENSIONS] },
-    Preset { name: "sack", keys: &[r#"recovery = "sack""#, RFC, NO_EXTENSIONS] },
-    Preset { name: "linux", keys: &[r#"recovery = "rack-tlp""#, LINUX] },
-    Preset { name: "linux-bbr", keys: &["recovery = \"rack-tlp\"\ngrowth = \"bbr\"", LINUX] },
-    Preset { name: "bbr3", keys: &["recovery = \"rack-tlp\"\ngrowth = \"bbr3\"", LINUX] },
-    Preset { name: "ns-2", keys: &[r#"recovery = "reno""#, NS2, NO_EXTENSIONS] },
+    preset("tahoe-1988", "tahoe", None, Column::Bsd),
+    preset("reno-bsd", "reno", None, Column::Bsd),
+    preset("newreno", "newreno", None, Column::Rfc),
+    preset("sack", "sack", None, Column::Rfc),
+    preset("linux", "rack-tlp", None, Column::Linux),
+    preset("linux-bbr", "rack-tlp", Some("bbr"), Column::Linux),
+    preset("bbr3", "rack-tlp", Some("bbr3"), Column::Linux),
+    NS2,
 ];
 
-/// Timers of 4.4BSD (netinet/tcp_timer.h, tcp_subr.c). Before the first measurement its timeout is
-/// ((TCPTV_SRTTBASE >> 2) + (TCPTV_SRTTDFLT << 2)) >> 1, which is 6 s. It aborts a connection
-/// attempt after 75 s (TCPTV_KEEP_INIT): by then the third retransmission of the SYN has been sent;
-/// the fourth is never sent.
-const BSD: &str = r#"
-growth = "reno"
-tick = { rtt = "500 ms", timer = "500 ms", wheel = false }
-delayed_ack = true
-delayed_ack_timeout = "200 ms"
-timestamps = false
-window_scale = false
-limited_transmit = false
-window_validation = false
-initial_window = 1
-initial_rto = "6 s"
-min_rto = "1 s"
-max_rto = "64 s"
-persist_min = "5 s"
-persist_max = "60 s"
-max_retries = 12
-max_syn_retries = 3
-syn_linear_timeouts = 0
-source_quench = true
-local_drops = false
-challenge_old_acks = true
-clear_srtt_after = 4
+const NS2: Preset = preset("ns-2", "reno", None, Column::Ns2);
+
+const fn preset(
+    name: &'static str,
+    recovery: &'static str,
+    growth: Option<&'static str>,
+    column: Column,
+) -> Preset {
+    Preset { name, recovery, growth, column }
+}
+
+/// The columns of [`VALUES`]. The first three have no extension of loss recovery later than SACK, and no behaviour
+/// specific to Linux.
+#[derive(Clone, Copy)]
+enum Column {
+    /// Timers of 4.4BSD (netinet/tcp_timer.h, tcp_subr.c). Before the first measurement its timeout is
+    /// ((TCPTV_SRTTBASE >> 2) + (TCPTV_SRTTDFLT << 2)) >> 1, which is 6 s. It aborts a connection
+    /// attempt after 75 s (TCPTV_KEEP_INIT): by then the third retransmission of the SYN has been sent;
+    /// the fourth is never sent.
+    Bsd,
+    /// Recommendations of the current RFCs, without optional extensions.
+    Rfc,
+    /// One-way TCP and sink of ns-2.35 (tcl/lib/ns-default.tcl): `windowInit_` 2, `tcpTick_` 10 ms,
+    /// `minrto_` 200 ms, `rtxcur_init_` 3 s, `singledup_` on; every segment is acknowledged, SRTT is
+    /// cleared when the backoff exceeds eight (tcp/tcp.cc `rtt_backoff`), old acknowledgments are not
+    /// answered, the congestion window is not validated (tcp/tcp.cc `opencwnd`; `QOption_` off), and
+    /// connections are never aborted.
+    Ns2,
+    /// Linux 6 with its default settings.
+    Linux,
+}
+
+/// The values of the presets, in the syntax of a scenario: 4.4BSD, the RFCs, ns-2.35, Linux. All presets set the same
+/// keys, so that they are interchangeable, but for one that Linux and the RFCs do not have; the keys that none of them
+/// sets (`mss`, `window`, `ecn`, `nagle`, `keep_alive`, `msl`) keep the scenario's values.
+const VALUES: &str = r#"
+growth                  | "reno"   | "reno"   | "reno"   | "cubic"
+hystart                 | "none"   | "none"   | "none"   | "linux"
+linux_growth            | false    | false    | false    | true
+linux_persist           | false    | false    | false    | true
+pacing                  | false    | false    | false    | false
+quick_acks              | false    | false    | false    | true
+tick.rtt                | "500 ms" | "1 ms"   | "10 ms"  | "1 ms"
+tick.timer              | "500 ms" | "1 ms"   | "10 ms"  | "4 ms"
+tick.wheel              | false    | false    | false    | true
+delayed_ack             | true     | true     | false    | true
+delayed_ack_timeout     | "200 ms" | "200 ms" | "200 ms" | "40 ms"
+timestamps              | false    | false    | false    | true
+window_scale            | false    | false    | false    | true
+limited_transmit        | false    | true     | true     | true
+window_validation       | false    | true     | false    | true
+slow_start_by_bytes     | false    | false    | false    | true
+ssthresh_from_cwnd      | false    | false    | false    | true
+recovery_keeps_ssthresh | false    | false    | false    | true
+linux_rto               | false    | false    | false    | true
+rearm_with_head         | false    | false    | false    | true
+f_rto_again             | false    | false    | false    | true
+disordered_acks         | false    | false    | false    | true
+prr                     | false    | false    | false    | true
+dsack                   | false    | false    | false    | true
+eifel                   | false    | false    | false    | true
+f_rto                   | false    | false    | false    | true
+lcd                     | false    | false    | false    | true
+initial_window          | 1        | 10       | 2        | 10
+initial_rto             | "6 s"    | "1 s"    | "3 s"    | "1 s"
+min_rto                 | "1 s"    | "1 s"    | "200 ms" | "200 ms"
+max_rto                 | "64 s"   | "64 s"   | "60 s"   | "120 s"
+persist_min             | "5 s"    | "1 s"    | "1 s"    | "200 ms"
+persist_max             | "60 s"   | "60 s"   | "60 s"   | "120 s"
+max_retries             | 12       | 15       | 1000000  | 15
+max_syn_retries         | 3        | 6        | 1000000  | 6
+syn_linear_timeouts     | 0        | 0        | 0        | 4
+source_quench           | true     | false    | false    | false
+local_drops             | false    | false    | false    | true
+challenge_old_acks      | true     | true     | false    | true
+clear_srtt_after        | 4        |          | 4        |
 "#;
 
-/// Recommendations of the current RFCs, without optional extensions.
-const RFC: &str = r#"
-growth = "reno"
-tick = { rtt = "1 ms", timer = "1 ms", wheel = false }
-delayed_ack = true
-delayed_ack_timeout = "200 ms"
-timestamps = false
-window_scale = false
-limited_transmit = true
-window_validation = true
-initial_window = 10
-initial_rto = "1 s"
-min_rto = "1 s"
-max_rto = "64 s"
-persist_min = "1 s"
-persist_max = "60 s"
-max_retries = 15
-max_syn_retries = 6
-syn_linear_timeouts = 0
-source_quench = false
-local_drops = false
-challenge_old_acks = true
-"#;
-
-/// One-way TCP and sink of ns-2.35 (tcl/lib/ns-default.tcl): `windowInit_` 2, `tcpTick_` 10 ms,
-/// `minrto_` 200 ms, `rtxcur_init_` 3 s, `singledup_` on; every segment is acknowledged, SRTT is
-/// cleared when the backoff exceeds eight (tcp/tcp.cc `rtt_backoff`), old acknowledgments are not
-/// answered, the congestion window is not validated (tcp/tcp.cc `opencwnd`; `QOption_` off), and
-/// connections are never aborted.
-const NS2: &str = r#"
-growth = "reno"
-tick = { rtt = "10 ms", timer = "10 ms", wheel = false }
-delayed_ack = false
-delayed_ack_timeout = "200 ms"
-timestamps = false
-window_scale = false
-limited_transmit = true
-window_validation = false
-initial_window = 2
-initial_rto = "3 s"
-min_rto = "200 ms"
-max_rto = "60 s"
-persist_min = "1 s"
-persist_max = "60 s"
-max_retries = 1000000
-max_syn_retries = 1000000
-syn_linear_timeouts = 0
-source_quench = false
-local_drops = false
-challenge_old_acks = false
-clear_srtt_after = 4
-"#;
-
-/// No extension of loss recovery later than SACK, and no behaviour specific to Linux.
-const NO_EXTENSIONS: &str = r#"
-hystart = "none"
-linux_growth = false
-linux_persist = false
-pacing = false
-quick_acks = false
-slow_start_by_bytes = false
-ssthresh_from_cwnd = false
-recovery_keeps_ssthresh = false
-linux_rto = false
-rearm_with_head = false
-f_rto_again = false
-disordered_acks = false
-prr = false
-dsack = false
-eifel = false
-f_rto = false
-lcd = false
-"#;
-
-/// Linux 6 with its default settings.
-const LINUX: &str = r#"
-growth = "cubic"
-hystart = "linux"
-linux_growth = true
-linux_persist = true
-pacing = false
-quick_acks = true
-tick = { rtt = "1 ms", timer = "4 ms", wheel = true }
-delayed_ack = true
-delayed_ack_timeout = "40 ms"
-timestamps = true
-window_scale = true
-limited_transmit = true
-window_validation = true
-slow_start_by_bytes = true
-ssthresh_from_cwnd = true
-recovery_keeps_ssthresh = true
-linux_rto = true
-rearm_with_head = true
-f_rto_again = true
-disordered_acks = true
-prr = true
-dsack = true
-eifel = true
-f_rto = true
-lcd = true
-initial_window = 10
-initial_rto = "1 s"
-min_rto = "200 ms"
-max_rto = "120 s"
-persist_min = "200 ms"
-persist_max = "120 s"
-max_retries = 15
-max_syn_retries = 6
-syn_linear_timeouts = 4
-source_quench = false
-local_drops = true
-challenge_old_acks = true
-"#;
+impl Preset {
+    /// Its keys and values as lines of a scenario, but for the loss recovery.
+    fn keys(&self) -> String {
+        let line = |row: &str| {
+            let (key, values) = row.split_once('|')?;
+            let (key, value) = (key.trim(), values.split('|').nth(self.column as usize)?.trim());
+            match (key, self.growth) {
+                ("growth", Some(growth)) => Some(format!("growth = \"{growth}\"\n")),
+                _ => (!value.is_empty()).then(|| format!("{key} = {value}\n")),
+            }
+        };
+        VALUES.lines().filter_map(line).collect()
+    }
+}
 
 /// Names of all presets.
 pub fn preset_names() -> Vec<&'static str> {
@@ -210,7 +160,7 @@ fn expand_flow(flow: &mut Node, of_ns2: bool) -> Result<(), Diagnostic> {
     let udp =
         flow.get("transport").is_some_and(|t| matches!(&t.value, Value::String(s) if s == "udp"));
     if of_ns2 && !named && !udp {
-        let mut keys = Node::parse(&format!("[tcp]\n{NS2}"))?;
+        let mut keys = Node::parse(&format!("[tcp]\n{}", NS2.keys()))?;
         keys.set_origin(flow.origin);
         if let (Value::Table(written), Value::Table(keys)) = (&mut flow.value, keys.value) {
             merge(written, keys);
@@ -235,12 +185,11 @@ fn apply_preset(tcp: &mut Node) -> Result<(), Diagnostic> {
         return Err(Diagnostic::new(&unknown_word(name, &preset_names())).at(origin));
     };
     let Value::Table(written) = &mut tcp.value else { return Ok(()) };
-    for keys in preset.keys {
-        let mut keys = Node::parse(keys)?;
-        keys.set_origin(origin);
-        if let Value::Table(keys) = keys.value {
-            merge(written, keys);
-        }
+    let keys = format!("recovery = \"{}\"\n{}", preset.recovery, preset.keys());
+    let mut keys = Node::parse(&keys)?;
+    keys.set_origin(origin);
+    if let Value::Table(keys) = keys.value {
+        merge(written, keys);
     }
     Ok(())
 }

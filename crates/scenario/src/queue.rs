@@ -20,7 +20,9 @@ keys! {
         packets: u32 [range("the limit of packets", 1..=1_000_000)] = 50,
         /// Maximum size of all waiting packets together, such as `"64 kB"`; the limit `packets`
         /// applies as well. At least 1500 B. Of links only.
-        bytes: Option<Size> => "unlimited",
+        bytes: Option<Size> [real(
+            "fewer bytes than a packet has", MIN_BYTES as f64.., "at least 1500 B"
+        )] => "unlimited",
         /// Maximum size of all waiting packets together, as the time that it takes to send them at
         /// the rate of the link, of a trace in the mean; at least 1500 B. The limits `packets` and
         /// `bytes` apply as well. Of links only.
@@ -28,40 +30,40 @@ keys! {
         /// Queue discipline: `"drop-tail"`, `"red"`, `"codel"`, `"fq-codel"` or `"pie"`.
         discipline: Discipline = Discipline::DropTail,
         /// Priority of packets: `"none"`, `"routing-first"` or `"classes"`. Ad hoc networks only.
-        priority: Option<Keyword<Priority>> => "`\"none\"`",
+        priority: Option<Keyword<Priority>> => (Keyword(Priority::None)),
         /// The limit `packets` counts the arriving packet as well as those that wait, so that at
         /// most `packets` − 1 wait. With `compat = "ns-2"` true, except under DSR. Ad hoc networks
         /// only.
-        count_arriving: Option<bool> => "`false`",
+        count_arriving: Option<bool> => (false),
         /// Inserts a TCP segment before the queued segments of the same connection that are later
         /// in the stream, so that rerouted segments are not overtaken (westin-2003 §5.2). Ad hoc
         /// networks only.
-        sorted: Option<bool> => "`false`",
+        sorted: Option<bool> => (false),
         /// Drops a TCP data segment, with the reason `repeated`, if a copy of it is already queued
         /// (westin-2003 §5.2). Ad hoc networks only.
-        discards_repeated: Option<bool> => "`false`",
+        discards_repeated: Option<bool> => (false),
         /// Number of waiting packets from which on an arriving ECN-capable packet is marked. At
         /// most `packets`. Drop-tail only.
         ecn_threshold: Option<u32> => "no marking",
         /// Sends an ICMP source quench to the source of each packet that this queue drops (RFC 792;
         /// deprecated by RFC 6633).
-        source_quench: bool => "`false`",
+        source_quench: bool => default,
         /// Minimum threshold of RED in packets: no packet is dropped while the average queue length
         /// is below it (Floyd & Jacobson 1993). RED only.
         min_threshold: Option<f64> [real(
             "a threshold of {} packets", (Bound::Excluded(0.0), Bound::Unbounded), "thresholds are above 0"
-        )] => "`5`",
+        )] => (5.0),
         /// Maximum threshold of RED in packets: every packet is dropped while the average queue
         /// length is at or above it. RED only.
         max_threshold: Option<f64> => "three times `min_threshold`",
         /// Drop probability of RED as the average queue length approaches the maximum threshold.
         /// RED only.
-        max_probability: Option<f64> [share("`max_probability` of {}")] => "`0.1`",
+        max_probability: Option<f64> [share("`max_probability` of {}")] => (0.1),
         /// Weight of the newest sample in RED's average queue length. While the queue is empty, the
         /// average decays by one sample for each 500-byte packet that could have been sent: at the
         /// link's rate, or in an ad hoc network by this node alone (an 802.11 exchange with half
         /// the minimum contention window, or a TDMA round). RED only.
-        weight: Option<f64> [share("`weight` of {}")] => "`0.002`",
+        weight: Option<f64> [share("`weight` of {}")] => (0.002),
         /// Waiting time that CoDel accepts of a standing queue, or that PIE aims at. Above 0. CoDel,
         /// FQ-CoDel and PIE only.
         target: Option<Time> => "`\"5 ms\"` of CoDel, `\"15 ms\"` of PIE",
@@ -72,7 +74,7 @@ keys! {
         interval: Option<Time> => "`\"100 ms\"` of CoDel, `\"15 ms\"` of PIE",
         /// Marks ECN-capable packets instead of dropping them early; PIE does so while its drop
         /// probability is below 0.1. RED, CoDel, FQ-CoDel and PIE only.
-        ecn: Option<bool> => "`false`",
+        ecn: Option<bool> => (false),
     }
 }
 
@@ -106,7 +108,7 @@ impl Queue {
     /// Maximum number of waiting packets.
     pub fn limit(&self) -> usize {
         let limit = self.packets as usize;
-        if self.count_arriving == Some(true) { limit.saturating_sub(1) } else { limit }
+        if self.count_arriving() { limit.saturating_sub(1) } else { limit }
     }
 
     /// Parameters of RED with their defaults; `None` for another discipline. `frame_time` is the
@@ -114,14 +116,14 @@ impl Queue {
     pub(crate) fn red(&self, frame_time: Duration) -> Option<RedConfig> {
         // Floyd & Jacobson 1993 §V: a maximum threshold of at least twice the minimum. Three times,
         // a weight of 0.002 and a minimum of five packets are the defaults of ns-2.
-        let min_threshold = self.min_threshold.unwrap_or(5.0);
+        let min_threshold = self.min_threshold();
         (self.discipline == Discipline::Red).then(|| RedConfig {
             min_threshold,
             max_threshold: self.max_threshold.unwrap_or(3.0 * min_threshold),
-            max_probability: self.max_probability.unwrap_or(0.1),
-            weight: self.weight.unwrap_or(0.002),
+            max_probability: self.max_probability(),
+            weight: self.weight(),
             frame_time,
-            ecn: self.ecn.unwrap_or(false),
+            ecn: self.ecn(),
         })
     }
 
@@ -133,7 +135,7 @@ impl Queue {
         matches!(self.discipline, Discipline::Codel | Discipline::FqCodel).then(|| CodelConfig {
             target: or(self.target, 5),
             interval: or(self.interval, 100),
-            ecn: self.ecn.unwrap_or(false),
+            ecn: self.ecn(),
         })
     }
 
@@ -144,7 +146,7 @@ impl Queue {
         (self.discipline == Discipline::Pie).then(|| PieConfig {
             target: or(self.target),
             interval: or(self.interval),
-            ecn: self.ecn.unwrap_or(false),
+            ecn: self.ecn(),
         })
     }
 

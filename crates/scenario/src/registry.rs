@@ -14,7 +14,7 @@ use driftway_route::RoutingEntry;
 use driftway_tcp::ControlKind;
 use driftway_tcp::congestion::ControlEntry;
 
-use crate::adhoc::mobility::MODELS;
+use crate::adhoc::Mobility;
 use crate::adhoc::routing::RoutingKind;
 use crate::aid::aid_names;
 use crate::error::{Error, quoted};
@@ -86,7 +86,7 @@ impl Registry {
         let built_in = with_entries(&protocol_names(), built_in_protocols());
         check_names("routing protocol", "protocol", &built_in, routing)?;
         let models = self.mobility.iter().map(|entry| (entry.name, entry.options()));
-        let built_in = with_entries(&MODELS, built_in_models());
+        let built_in = with_entries(Mobility::WORDS, built_in_models());
         check_names("mobility model", "model", &built_in, models)?;
         let controls = self.controls.iter().map(|entry| (entry.name, entry.options()));
         check_names("congestion control", "name", &control_names(), controls)

@@ -1,5 +1,5 @@
 //! Rules for the values of keys, stated where a key is declared ([`keys!`](crate::keys::keys),
-//! [`table!`]): its range, and the deviation of ns-2.35. Checks, schema and reference follow from them.
+//! [`table!`](crate::table::table)): its range, and the deviation of ns-2.35. Checks, schema and reference follow from them.
 
 use std::ops::{Bound, RangeBounds, RangeInclusive};
 
@@ -10,73 +10,17 @@ use crate::file_value::{Keyword, Keywords};
 use crate::problem::{
     CheckResult, MAX_PROTOCOL_TIME, require, require_at_most, require_positive, require_range,
 };
-use crate::{BitRate, Lifetime, OrNone, Power, Size, Time};
+use crate::{BitRate, Distance, Lifetime, OrNone, Power, Size, Speed, Time};
 
-/// Declares a table of the file whose keys are the fields of a protocol's configuration: each has the
-/// value in `$standard` as default. Fields after `given` are not keys; they have the given value.
-/// After its type, a key may have [rules](Rule).
-macro_rules! table {
-    (
-        $(#[$about:meta])*
-        $name:ident of $config:ty = $standard:expr, $expecting:literal;
-        $(
-            $(#[$doc:meta])*
-            $field:ident: $type:ty $([$($rule:ident($($argument:tt)*)),+])?,
-        )*
-        $(; given $($given:ident = $value:expr,)*)?
-    ) => {
-        $(#[$about])*
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(deny_unknown_fields, default, expecting = $expecting)]
-        #[schemars(transform = $crate::rules::describe::<$name>)]
-        pub struct $name {
-            $($(#[$doc])* pub $field: $type,)*
-        }
-
-        impl $crate::file_value::FileValue<$config> for $name {
-            fn from_config(config: $config) -> Self {
-                Self { $($field: $crate::file_value::FileValue::from_config(config.$field),)* }
-            }
-            fn to_config(&self) -> $config {
-                type Config = $config;
-                Config {
-                    $($field: $crate::file_value::FileValue::to_config(&self.$field),)*
-                    $($($given: $value,)*)?
-                }
-            }
-        }
-
-        impl Default for $name {
-            fn default() -> Self {
-                $crate::file_value::FileValue::from_config($standard)
-            }
-        }
-
-        impl $name {
-            /// The protocol's configuration.
-            pub fn config(&self) -> $config {
-                $crate::file_value::FileValue::to_config(self)
-            }
-        }
-
-        $crate::rules::ruled! { $name {$($field $([$($rule($($argument)*)),+])?,)*} }
-    };
-}
-pub(crate) use table;
-
-/// Implements [`Table`] for a type with these keys, each with its rules, if it has any.
+/// Implements [`Table`] for a type with these keys, each with its rules.
 macro_rules! ruled {
-    ($name:ident {$($key:ident $([$($rule:ident($($argument:tt)*)),+])?,)*}) => {
+    ($name:ident {$($key:ident [$($rule:ident($($argument:tt)*),)*],)*}) => {
         impl $crate::rules::Table for $name {
             fn rules() -> Vec<(&'static str, Vec<$crate::rules::Rule>)> {
-                vec![$($(
-                    (stringify!($key), vec![$($crate::rules::$rule($($argument)*)),+]),
-                )?)*]
+                vec![$((stringify!($key), vec![$($crate::rules::$rule($($argument)*)),*]),)*]
             }
-            fn values(&self) -> Vec<&dyn $crate::rules::RuledValue> {
-                let all: Vec<Option<&dyn $crate::rules::RuledValue>> =
-                    vec![$($crate::rules::ruled!(@value self $key $($($rule)+)?)),*];
-                all.into_iter().flatten().collect()
+            fn values(&self) -> Vec<Option<&dyn $crate::rules::RuledValue>> {
+                vec![$($crate::rules::ruled!(@value self $key $($rule)*)),*]
             }
         }
     };
@@ -101,6 +45,8 @@ pub(crate) enum Rule {
     Inside,
     /// A rule of the standard, and the behaviour of ns-2.35 instead.
     Ns2([&'static str; 2]),
+    /// The default in words, where it depends on other keys.
+    Default(&'static str),
 }
 
 /// The range of a whole number, or of a size in bytes; `what` begins the message about another one.
@@ -149,6 +95,11 @@ pub(crate) const fn ns2(standard_says: &'static str, ns2_does: &'static str) -> 
     Rule::Ns2([standard_says, ns2_does])
 }
 
+/// The default in words, where it depends on other keys.
+pub(crate) const fn says(default: &'static str) -> Rule {
+    Rule::Default(default)
+}
+
 impl Rule {
     /// Checks the value of a key; rules for another type of value hold.
     fn check(&self, key: &str, value: &dyn RuledValue) -> CheckResult {
@@ -186,6 +137,10 @@ impl Rule {
                 (least, most) => format!(" {} to {}.", Size(least), Size(most)),
             },
             Self::AtMost(most) if *most != MAX_PROTOCOL_TIME => format!(" At most {most}."),
+            Self::Default(text) => {
+                key.insert("x-default".to_owned(), (*text).into());
+                return;
+            }
             _ => return,
         };
         if let Some(Value::String(text)) = key.get_mut("description") {
@@ -224,13 +179,13 @@ fn insert_bound(schema: &mut Map<String, Value>, names: [&str; 2], bound: Bound<
 
 /// A table whose keys have rules.
 pub(crate) trait Table {
-    /// The keys that have rules.
+    /// The keys, each with its rules.
     fn rules() -> Vec<(&'static str, Vec<Rule>)>
     where
         Self: Sized;
 
-    /// The values of these keys.
-    fn values(&self) -> Vec<&dyn RuledValue>;
+    /// The values of these keys; `None` without rules.
+    fn values(&self) -> Vec<Option<&dyn RuledValue>>;
 
     /// Checks the keys of this table, which has the key `table`.
     fn check_ranges(&self, table: &str) -> CheckResult
@@ -238,7 +193,7 @@ pub(crate) trait Table {
         Self: Sized,
     {
         for ((name, rules), value) in Self::rules().into_iter().zip(self.values()) {
-            let key = format!("{table}.{name}");
+            let (Some(value), key) = (value, format!("{table}.{name}")) else { continue };
             rules.iter().try_for_each(|rule| rule.check(&key, value))?;
         }
         Ok(())
@@ -301,6 +256,7 @@ numbers! {
 impl RuledValue for bool {}
 impl RuledValue for i16 {}
 impl RuledValue for BitRate {}
+impl RuledValue for Speed {}
 impl<T: Keywords> RuledValue for Keyword<T> {}
 
 impl RuledValue for Size {
@@ -315,6 +271,12 @@ impl RuledValue for Size {
 impl RuledValue for f64 {
     fn real(&self) -> Option<(f64, String)> {
         Some((*self, self.to_string()))
+    }
+}
+
+impl RuledValue for Distance {
+    fn real(&self) -> Option<(f64, String)> {
+        Some((self.0, self.to_string()))
     }
 }
 
@@ -352,6 +314,13 @@ impl<T: RuledValue> RuledValue for Option<T> {
     }
     fn check_inside(&self, key: &str) -> CheckResult {
         self.as_ref().map_or(Ok(()), |value| value.check_inside(key))
+    }
+}
+
+impl<T: RuledValue> RuledValue for Vec<T> {
+    fn check_inside(&self, key: &str) -> CheckResult {
+        let mut elements = self.iter().enumerate();
+        elements.try_for_each(|(i, element)| element.check_inside(&format!("{key}.{i}")))
     }
 }
 

@@ -8,7 +8,9 @@ use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Error, IntoDeserializer, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
+
+use crate::error::unknown_key;
 
 /// A type whose table begins with a tag, the key that selects the variant.
 pub(crate) trait Tagged<'de>: Sized {
@@ -145,26 +147,26 @@ pub(crate) trait OwnKeyValue: Default {
 impl OwnKeyValue for u32 {}
 impl OwnKeyValue for [u32; 2] {}
 
-/// Deserializes a table with the keys `required`, of type `V`, and `flags` in addition to those of
-/// `T`; `known` lists all keys. Missing flags are false.
+/// Deserializes a table with the keys `required`, of type `V`, and `flags` in addition to those of the struct
+/// `T`, except for `hidden` ones. Missing flags are false.
 pub(crate) fn deserialize_with_own_keys<'de, D, V, T, const N: usize, const M: usize>(
     deserializer: D,
     required: [&'static str; N],
     flags: [&'static str; M],
-    known: &'static [&'static str],
+    hidden: &'static [&'static str],
 ) -> Result<([V; N], [bool; M], T), D::Error>
 where
     D: Deserializer<'de>,
     V: Deserialize<'de> + OwnKeyValue,
     T: Deserialize<'de>,
 {
-    deserializer.deserialize_map(OwnKeysVisitor { required, flags, known, types: PhantomData })
+    deserializer.deserialize_map(OwnKeysVisitor { required, flags, hidden, types: PhantomData })
 }
 
 struct OwnKeysVisitor<V, T, const N: usize, const M: usize> {
     required: [&'static str; N],
     flags: [&'static str; M],
-    known: &'static [&'static str],
+    hidden: &'static [&'static str],
     types: PhantomData<(V, T)>,
 }
 
@@ -179,9 +181,9 @@ where
     }
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         let (mut found, mut on) = ([const { None }; N], [false; M]);
-        let names = KeyNames { required: &self.required, flags: &self.flags, known: self.known };
-        let others = RemainingKeys { map, names, found: &mut found, on: &mut on };
-        let rest = T::deserialize(MapAccessDeserializer::new(others))?;
+        let Self { required, flags, hidden, .. } = &self;
+        let names = KeyNames { required, flags, hidden, others: &[] };
+        let rest = T::deserialize(RemainingKeys { map, names, found: &mut found, on: &mut on })?;
         let mut values = std::array::from_fn(|_| V::default());
         for ((value, found), name) in values.iter_mut().zip(found).zip(self.required) {
             let found = found.or_else(|| V::without(name));
@@ -196,7 +198,9 @@ where
 struct KeyNames<'a> {
     required: &'a [&'static str],
     flags: &'a [&'static str],
-    known: &'static [&'static str],
+    hidden: &'a [&'static str],
+    /// Those of the other struct.
+    others: &'static [&'static str],
 }
 
 /// The other keys of a table; the values of its own keys are stored in `found` and `on`.
@@ -205,6 +209,30 @@ struct RemainingKeys<'a, A, V> {
     names: KeyNames<'a>,
     found: &'a mut [Option<V>],
     on: &'a mut [bool],
+}
+
+/// Learns the names of the keys from the struct that is deserialized.
+impl<'de, A: MapAccess<'de>, T: Deserialize<'de>> Deserializer<'de> for RemainingKeys<'_, A, T> {
+    type Error = A::Error;
+
+    fn deserialize_struct<S: Visitor<'de>>(
+        mut self,
+        _: &'static str,
+        keys: &'static [&'static str],
+        visitor: S,
+    ) -> Result<S::Value, A::Error> {
+        self.names.others = keys;
+        visitor.visit_map(self)
+    }
+
+    fn deserialize_any<S: Visitor<'de>>(self, visitor: S) -> Result<S::Value, A::Error> {
+        visitor.visit_map(self)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
 }
 
 impl<'de, A: MapAccess<'de>, V: Deserialize<'de>> MapAccess<'de> for RemainingKeys<'_, A, V> {
@@ -255,7 +283,8 @@ impl<'de, K: DeserializeSeed<'de>> Visitor<'de> for KeySeed<'_, K> {
         f.write_str("a key")
     }
     fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
-        let KeyNames { required, flags, known } = self.names;
+        let KeyNames { required, flags, hidden, others } = self.names;
+        let is_other = |name: &&&str| !hidden.contains(name);
         let place = |names: &[&str]| names.iter().position(|name| *name == key);
         if let Some(i) = place(required) {
             return Ok(KeyKind::Required(i));
@@ -264,10 +293,14 @@ impl<'de, K: DeserializeSeed<'de>> Visitor<'de> for KeySeed<'_, K> {
             return Ok(KeyKind::Flag(i));
         }
         match self.seed.take() {
-            Some(seed) if known.contains(&key) => {
+            Some(seed) if others.iter().filter(is_other).any(|name| *name == key) => {
                 seed.deserialize(key.into_deserializer()).map(KeyKind::Other)
             }
-            _ => Err(E::unknown_field(key, known)),
+            _ => {
+                let own = required.iter().chain(flags);
+                let known: Vec<_> = own.chain(others.iter().filter(is_other)).copied().collect();
+                Err(E::custom(unknown_key(key, &known)))
+            }
         }
     }
 }

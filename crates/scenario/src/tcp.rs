@@ -82,7 +82,10 @@ macro_rules! key {
 
 /// Generates [`Tcp`] from the table of options.
 macro_rules! tcp {
-    ($($(#[$doc:meta])* $name:ident: $kind:ident($($default:tt)+),)*) => {
+    ($(
+        $(#[$doc:meta])* $name:ident: $kind:ident($($default:tt)+)
+            $([$($rule:ident($($argument:tt)*)),+])?,
+    )*) => {
         /// TCP configuration of both ends of a flow: `tcp = { … }`; `tcp = "linux"` is short for
         /// `tcp = { preset = "linux" }`.
         ///
@@ -163,24 +166,20 @@ macro_rules! tcp {
                 $(self.$name.set_option(&mut config.$name);)*
             }
         }
+
+        rules::ruled! {
+            Tcp {
+                // From TCP_MIN_SND_MSS of Linux, 40 bytes of options and 8 of payload, to the largest IP
+                // datagram without its headers.
+                mss [range("an mss of", 48..=65_495),],
+                tick [inside(),],
+                delayed_ack_timeout [positive(),],
+                $($name [$($($rule($($argument)*),)+)?],)*
+            }
+        }
     };
 }
 options!(tcp);
-
-rules::ruled! {
-    Tcp {
-        // From TCP_MIN_SND_MSS of Linux, 40 bytes of options and 8 of payload, to the largest IP datagram
-        // without its headers.
-        mss [range("an mss of", 48..=65_495)],
-        tick [inside()],
-        delayed_ack_timeout [positive()],
-        initial_window [range("an initial window of", 1..=1000)],
-        initial_rto [positive()],
-        min_rto [positive()],
-        persist_min [positive()],
-        keep_alive [positive()],
-    }
-}
 
 impl Tcp {
     /// Configuration of a connection at a host with this clock.

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 
 use driftway_base::RandomStream;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{MapAccess, SeqAccess};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::de::SeqAccess;
+use serde::{Serialize, Serializer};
 
 use crate::flow::MAX_FLOWS;
+use crate::forms::forms;
 use crate::keys::keys;
 use crate::node_reference::NodeReference;
 use crate::value_or::{self, Forms, Found};
@@ -52,17 +53,20 @@ pub enum TrafficNodes {
     Listed(Vec<u32>),
 }
 
-/// The start of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum TrafficStart {
-    /// `"10 s"`: the same for all flows.
-    Fixed(Time),
-    /// `{ uniform = ["0 s", "10 s"] }`: drawn uniformly for each flow.
-    Uniform {
-        /// Earliest and latest start.
-        uniform: (Time, Time),
-    },
+forms! {
+    /// The start of a flow.
+    pub enum TrafficStart [Copy] expecting
+        "a time with its unit, such as \"10 s\", or { uniform = [\"0 s\", \"10 s\"] }", {
+        text {
+            /// `"10 s"`: the same for all flows.
+            Fixed(Time)
+        }
+        /// `{ uniform = ["0 s", "10 s"] }`: drawn uniformly for each flow.
+        Uniform(UniformStart) {
+            /// Earliest and latest start.
+            uniform: (Time, Time),
+        }
+    }
 }
 
 impl Default for TrafficStart {
@@ -117,7 +121,7 @@ impl Traffic {
             to,
             start: match self.start {
                 TrafficStart::Fixed(start) => start,
-                TrafficStart::Uniform { uniform: (Time(low), Time(high)) } => {
+                TrafficStart::Uniform(UniformStart { uniform: (Time(low), Time(high)) }) => {
                     Time(starts.uniform_duration(low, high))
                 }
             },
@@ -204,27 +208,7 @@ impl JsonSchema for TrafficNodes {
     }
 }
 
-/// The table of a start that is drawn.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table with the key `uniform`")]
-struct StartKeys {
-    uniform: (Time, Time),
-}
-
-impl Forms for TrafficStart {
-    fn expecting() -> Cow<'static, str> {
-        "a time with its unit, such as \"10 s\", or { uniform = [\"0 s\", \"10 s\"] }".into()
-    }
-    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
-        value_or::text(found).map(|time| time.map(Self::Fixed))
-    }
-    fn read_table<'de, A: MapAccess<'de>>(found: A) -> Option<Result<Self, A::Error>> {
-        let start = |StartKeys { uniform }| Self::Uniform { uniform };
-        Some(value_or::table(found).map(start))
-    }
-}
-
-value_or::by_forms!(TrafficNodes, TrafficStart);
+value_or::by_forms!(TrafficNodes);
 
 #[cfg(test)]
 mod test {

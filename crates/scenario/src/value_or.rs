@@ -125,13 +125,15 @@ pub(crate) fn quantity_schema(what: &str, example: &str, signed: bool, units: &[
 
 /// A value of the file.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Found<'a> {
+pub enum Found<'a> {
     /// A text.
     Text(&'a str),
     /// A bare number.
     Number(u64),
     /// A bare number below 0.
     Negative(i64),
+    /// A bare number with a fraction.
+    Float(f64),
     /// `true` or `false`.
     Flag(bool),
 }
@@ -142,13 +144,14 @@ impl Found<'_> {
             Self::Text(text) => Unexpected::Str(text),
             Self::Number(number) => Unexpected::Unsigned(number),
             Self::Negative(number) => Unexpected::Signed(number),
+            Self::Float(number) => Unexpected::Float(number),
             Self::Flag(yes) => Unexpected::Bool(yes),
         }
     }
 }
 
-/// The forms of a key's value, of which [`value_or!`] declares the usual ones.
-pub(crate) trait Forms: Sized {
+/// The forms of a key's value, of which the macro `value_or!` declares the usual ones.
+pub trait Forms: Sized {
     /// Description of a valid value.
     fn expecting() -> Cow<'static, str>;
     /// The value in the form that was found; `None` if it has no such form.
@@ -164,7 +167,7 @@ pub(crate) trait Forms: Sized {
 }
 
 /// Reads a quantity.
-pub(crate) fn text<T: FromStr<Err = String>>(found: Found<'_>) -> Option<Result<T, String>> {
+pub fn text<T: FromStr<Err = String>>(found: Found<'_>) -> Option<Result<T, String>> {
     match found {
         Found::Text(text) => Some(text.parse()),
         _ => None,
@@ -172,7 +175,7 @@ pub(crate) fn text<T: FromStr<Err = String>>(found: Found<'_>) -> Option<Result<
 }
 
 /// Reads a bare number.
-pub(crate) fn number<T: TryFrom<u64>>(found: Found<'_>) -> Option<Result<T, String>> {
+pub fn number<T: TryFrom<u64>>(found: Found<'_>) -> Option<Result<T, String>> {
     match found {
         Found::Number(number) => T::try_from(number).ok().map(Ok),
         _ => None,
@@ -180,26 +183,23 @@ pub(crate) fn number<T: TryFrom<u64>>(found: Found<'_>) -> Option<Result<T, Stri
 }
 
 /// Reads a table.
-pub(crate) fn table<'de, T: Deserialize<'de>, A: MapAccess<'de>>(table: A) -> Result<T, A::Error> {
+pub fn table<'de, T: Deserialize<'de>, A: MapAccess<'de>>(table: A) -> Result<T, A::Error> {
     T::deserialize(MapAccessDeserializer::new(table))
 }
 
 /// Reads an array.
-pub(crate) fn array<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(array: A) -> Result<T, A::Error> {
+pub fn array<'de, T: Deserialize<'de>, A: SeqAccess<'de>>(array: A) -> Result<T, A::Error> {
     T::deserialize(SeqAccessDeserializer::new(array))
 }
 
-/// The error about a table whose keys do not belong together.
-pub(crate) fn wrong_keys<T: Forms, E: Error>() -> E {
-    E::custom(format_args!("expected {}", T::expecting()))
-}
-
 /// Deserializes a value in one of its forms.
-pub(crate) fn deserialize<'de, T: Forms, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+pub fn deserialize<'de, T: Forms, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     from.deserialize_any(FormsVisitor(PhantomData))
 }
 
 /// Implements `Deserialize` by the forms of types.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! by_forms {
     ($($type:ty),+) => {$(
         impl<'de> serde::Deserialize<'de> for $type {
@@ -209,7 +209,7 @@ macro_rules! by_forms {
         }
     )+};
 }
-pub(crate) use by_forms;
+pub use by_forms;
 
 struct FormsVisitor<T>(PhantomData<T>);
 
@@ -235,6 +235,9 @@ impl<'de, T: Forms> Visitor<'de> for FormsVisitor<T> {
     }
     fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
         self.read(u64::try_from(number).map_or(Found::Negative(number), Found::Number))
+    }
+    fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
+        self.read(Found::Float(number))
     }
     fn visit_bool<E: Error>(self, yes: bool) -> Result<T, E> {
         self.read(Found::Flag(yes))
@@ -264,22 +267,28 @@ pub(crate) fn schema<'a>(
 }
 
 /// A table for which a text can stand.
-pub(crate) trait TextOrTable: FromStr<Err = String> {
+pub trait TextOrTable: FromStr<Err = String> {
     /// Description of a valid value.
     const EXPECTING: &'static str;
 }
 
 /// Deserializes a table, or a text that stands for it.
-pub(crate) fn text_or_table<'de, T, D>(from: D) -> Result<T, D::Error>
+pub fn text_or_table<'de, T, D>(from: D) -> Result<T, D::Error>
 where
     T: TextOrTable + DeserializeOwned,
     D: Deserializer<'de>,
 {
-    deserialize(from).map(|Short(table)| table)
+    Short::deserialize(from).map(|Short(table)| table)
 }
 
 /// A table that was read from a text or a table.
-struct Short<T>(T);
+pub struct Short<T>(pub T);
+
+impl<'de, T: TextOrTable + DeserializeOwned> Deserialize<'de> for Short<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        deserialize(from)
+    }
+}
 
 impl<T: TextOrTable + DeserializeOwned> Forms for Short<T> {
     fn expecting() -> Cow<'static, str> {
@@ -310,7 +319,8 @@ impl<T: JsonSchema, U: JsonSchema> JsonSchema for OrTable<T, U> {
 }
 
 /// One value or a range: `"10 m/s"` or `["9 m/s", "11 m/s"]`.
-pub(crate) struct OneOrRange<T>(pub (T, T));
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OneOrRange<T>(pub (T, T));
 
 impl<T: DeserializeOwned + FromStr<Err = String> + Copy> Forms for OneOrRange<T> {
     fn expecting() -> Cow<'static, str> {
@@ -348,11 +358,10 @@ impl<T: JsonSchema> JsonSchema for OneOrRange<T> {
     }
 }
 
-/// Serializes a range of two equal values as one value.
-pub(crate) fn one_or_range<T, S>(span: &(T, T), serializer: S) -> Result<S::Ok, S::Error>
-where
-    T: Serialize + PartialEq,
-    S: Serializer,
-{
-    if span.0 == span.1 { span.0.serialize(serializer) } else { span.serialize(serializer) }
+/// A range of two equal values is written as one value.
+impl<T: Serialize + PartialEq> Serialize for OneOrRange<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self((low, high)) = self;
+        if low == high { low.serialize(to) } else { self.0.serialize(to) }
+    }
 }

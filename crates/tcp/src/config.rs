@@ -19,7 +19,7 @@ pub struct DelayedAck {
 
 /// Generates [`Config`] from the table of options.
 macro_rules! config {
-    ($($(#[$doc:meta])* $name:ident: $kind:ident($($default:tt)+),)*) => {
+    ($($(#[$doc:meta])* $name:ident: $kind:ident($($default:tt)+) $([$($rule:tt)*])?,)*) => {
         /// The configuration of one connection. Negotiated options (SACK, timestamps, window scale,
         /// ECN) are used only if the peer offers them, too.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]

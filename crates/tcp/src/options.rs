@@ -16,6 +16,8 @@ use driftway_base::Duration;
 /// | `time` | a time span | `200 ms`, `1 s` |
 /// | `optional_count`, `optional_time` | the same, or nothing | `never` |
 ///
+/// Rules for its value in a scenario, such as its range, may follow in brackets.
+///
 /// The options that a scenario writes in another form are not in the table: loss recovery,
 /// congestion control, HyStart, the maximum segment size, the receive buffer, the clock and delayed acknowledgments are
 /// fields of [`Config`](crate::Config).
@@ -104,11 +106,11 @@ macro_rules! options {
             /// retransmission timeout (RFC 6069).
             lcd: flag(false),
             /// Initial congestion window in segments (RFC 6928).
-            initial_window: count(10),
+            initial_window: count(10) [range("an initial window of", 1..=1000)],
             /// Retransmission timeout before the first round-trip measurement (RFC 6298).
-            initial_rto: time(1 s),
+            initial_rto: time(1 s) [positive()],
             /// Minimum retransmission timeout.
-            min_rto: time(1 s),
+            min_rto: time(1 s) [positive()],
             /// Linux's retransmission timeout: the minimum bounds four times the variation instead
             /// of the sum, the variation is the largest of the last round trips and decays by a
             /// quarter in each, and every sample counts in full. Otherwise RFC 6298 §2.
@@ -123,7 +125,7 @@ macro_rules! options {
             /// Maximum retransmission timeout, back-off included.
             max_rto: time(64 s),
             /// Minimum interval between zero-window probes (RFC 9293 §3.8.6.1).
-            persist_min: time(1 s),
+            persist_min: time(1 s) [positive()],
             /// Maximum interval between zero-window probes.
             persist_max: time(60 s),
             /// A closed window as in Linux: while data is outstanding, the retransmission timer goes
@@ -143,7 +145,7 @@ macro_rules! options {
             /// Maximum segment lifetime: TIME-WAIT lasts twice as long (RFC 9293 §3.4.2).
             msl: time(30 s),
             /// Interval after which an idle connection is probed by a keep-alive (RFC 9293 §3.8.4).
-            keep_alive: optional_time(never),
+            keep_alive: optional_time(never) [positive()],
             /// An ICMP source quench reduces the window to one segment, as in 4.4BSD; RFC 6633
             /// forbids that.
             source_quench: flag(false),
@@ -227,7 +229,7 @@ macro_rules! default {
 }
 /// Generates [`Options`] from the table.
 macro_rules! data {
-    ($($(#[$doc:meta])* $name:ident: $kind:ident($($default:tt)+),)*) => {
+    ($($(#[$doc:meta])* $name:ident: $kind:ident($($default:tt)+) $([$($rule:tt)*])?,)*) => {
         /// The options of the table as plain data, for the constructors of loss recoveries and
         /// window growths.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]

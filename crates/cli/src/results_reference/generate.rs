@@ -81,10 +81,29 @@ fn fields(schema: &Value) -> Vec<String> {
 
 /// The whole reference.
 pub fn reference() -> String {
+    let documents = Documents::new(documents());
+    let mut out = HEAD.to_owned();
+    out += &documents.sections();
+    out += "\n## Types used in several places\n";
+    out += &documents.shared_types();
+    traces(&mut out);
+    event_log(&mut out);
+    for table in table_columns() {
+        study_table(&mut out, &table);
+    }
+    out += "\n## Recorded results of a paper\n\n`results.csv` in the directory of a paper, with a row for \
+            each metric of each figure, arm and point.\n";
+    columns(&mut out, &STORED_COLUMNS);
+    names(&mut out);
+    link_names(&out)
+}
+
+/// The documents, each with its command.
+fn documents() -> Vec<DocumentSchema> {
     let document =
         |title, about, schema| DocumentSchema { title, about, schema, skipped: Vec::new() };
     let paper = schema::<study::document::StudyDocument>();
-    let documents = vec![
+    vec![
         document(
             "driftway run",
             "The document of `driftway run --json`, and `results.json` of `run --out`. That of `emulate --out` is of \
@@ -144,22 +163,7 @@ pub fn reference() -> String {
             "The document of `driftway shim status --json`.",
             schema::<shim::document::ShimStatus>(),
         ),
-    ];
-    let documents = Documents::new(documents);
-    let mut out = HEAD.to_owned();
-    out += &documents.sections();
-    out += "\n## Types used in several places\n";
-    out += &documents.shared_types();
-    traces(&mut out);
-    event_log(&mut out);
-    for table in table_columns() {
-        study_table(&mut out, &table);
-    }
-    out += "\n## Recorded results of a paper\n\n`results.csv` in the directory of a paper, with a row for \
-            each metric of each figure, arm and point.\n";
-    columns(&mut out, &STORED_COLUMNS);
-    names(&mut out);
-    link_names(&out)
+    ]
 }
 
 fn traces(out: &mut String) {

@@ -151,7 +151,7 @@ fn air(adhoc: &Adhoc) -> Air {
     let metres = |range: Option<Distance>| range.map(|Distance(metres)| metres);
     let (preamble, data, basic) = match (adhoc.dcf(), adhoc.tdma()) {
         (Some(dcf), _) => (dcf.preamble, dcf.data_rate, dcf.basic_rate),
-        (None, Some(tdma)) => (tdma.preamble, tdma.rate, tdma.rate),
+        (None, Some(tdma)) => (tdma.preamble, tdma.data_rate, tdma.data_rate),
         (None, None) => (Duration::ZERO, Rate::from_bps(0), Rate::from_bps(0)),
     };
     Air {

@@ -1,34 +1,30 @@
 //! Axes of figures: the independent variable, `x`.
 
 use driftway_scenario::{Coordinate, Unit, quantity};
-use serde::Deserialize;
 
 use super::number::{OneOrMany, SettingValue, Settings};
+use super::table::table;
 
-/// The independent variable, `x`.
-///
-/// One key: `{ key = "network.link.delay.mean", values = ["10 ms", "50 ms"], label = "…" }`;
-/// several keys with the same value: `key = ["a", "b"]`; keys with values that follow it:
-/// `{ label = "hops", values = [1, 2, 4], set = { "network.nodes" = "{x+1}", "flow.0.to" = "{x}" } }`;
-/// anything else: `{ label = "flows", points = [{ at = 1, set = { … } }, { at = 2, set = { … } }] }`,
-/// with a `name` where the position on the axis has no meaning.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of an axis")]
-pub struct Axis {
-    /// Label, without the unit.
-    pub label: String,
-    /// The keys that have these values.
-    #[serde(default)]
-    pub key: OneOrMany,
-    /// Their values, in the order of the axis.
-    #[serde(default)]
-    pub values: Vec<Coordinate>,
-    /// Overrides at each value: `{x}` stands for the value, `{x+1}` and `{x-1}` for one more and one less.
-    #[serde(default)]
-    pub set: Settings,
-    /// Points with all their overrides, instead of `values`.
-    #[serde(default)]
-    pub points: Vec<Point>,
+table! {
+    /// The independent variable, `x`.
+    ///
+    /// One key: `{ key = "network.link.delay.mean", values = ["10 ms", "50 ms"], label = "…" }`;
+    /// several keys with the same value: `key = ["a", "b"]`; keys with values that follow it:
+    /// `{ label = "hops", values = [1, 2, 4], set = { "network.nodes" = "{x+1}", "flow.0.to" = "{x}" } }`;
+    /// anything else: `{ label = "flows", points = [{ at = 1, set = { … } }, { at = 2, set = { … } }] }`,
+    /// with a `name` where the position on the axis has no meaning.
+    pub struct Axis expecting "a table with the keys of an axis" {
+        /// Label, without the unit.
+        label: String,
+        /// The keys that have these values.
+        key: OneOrMany = default,
+        /// Their values, in the order of the axis.
+        values: Vec<Coordinate> = default,
+        /// Overrides at each value: `{x}` stands for the value, `{x+1}` and `{x-1}` for one more and one less.
+        set: Settings = default,
+        /// Points with all their overrides, instead of `values`.
+        points: Vec<Point> = default,
+    }
 }
 
 impl Axis {
@@ -90,22 +86,19 @@ fn shifted(x: &Coordinate, by: &str) -> Option<String> {
     }
 }
 
-/// A point of an axis.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a point")]
-pub struct Point {
-    /// Position on the axis.
-    pub at: Coordinate,
-    /// Name.
-    #[schemars(extend("x-default" = "the value of `at`"))]
-    pub name: Option<String>,
-    /// Overrides.
-    #[serde(default)]
-    pub set: Settings,
-    /// Parameters of the figure's reference: further arguments of ns-2, or the numbers in the
-    /// formula.
-    #[serde(default)]
-    pub reference: Settings,
+table! {
+    /// A point of an axis.
+    pub struct Point expecting "a table with the keys of a point" {
+        /// Position on the axis.
+        at: Coordinate,
+        /// Name.
+        name: Option<String> => "the value of `at`",
+        /// Overrides.
+        set: Settings = default,
+        /// Parameters of the figure's reference: further arguments of ns-2, or the numbers in the
+        /// formula.
+        reference: Settings = default,
+    }
 }
 
 impl Point {

@@ -1,31 +1,30 @@
 //! Causes of disagreements: `[cause.NAME]`, given once, and the places where a statement names them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
+use std::str::FromStr;
 
-use serde::de::{self, SeqAccess, Visitor};
+use driftway_scenario::value_or::{self, Forms, Found, Short, TextOrTable, by_forms};
+use serde::de::SeqAccess;
 use serde::{Deserialize, Deserializer};
 
-use super::text_or_table::text_or_table;
+use super::table::table;
 
-/// A cause, and the command that shows it. In both texts `{figure}` and `{reading}` stand for the figure and the reading of
-/// the statement, `{ARM}` for the arm that represents ARM in this reading, and `{set ARM}` for its overrides
-/// as options `--set` of `driftway run`.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a cause")]
-pub struct Explanation {
-    /// The cause in words.
-    pub text: String,
-    /// The command whose output shows it.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "the study's"))]
-    pub shown_by: String,
-    /// Readings in which it is a cause, where a statement names none.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "all"))]
-    pub readings: Vec<String>,
-    /// Sources of the numbers in `text`.
-    pub sources: Option<String>,
+table! {
+    /// A cause, and the command that shows it. In both texts `{figure}` and `{reading}` stand for the figure and the reading of
+    /// the statement, `{ARM}` for the arm that represents ARM in this reading, and `{set ARM}` for its overrides
+    /// as options `--set` of `driftway run`.
+    #[derive(Default)]
+    pub struct Explanation expecting "a table with the keys of a cause" {
+        /// The cause in words.
+        text: String,
+        /// The command whose output shows it.
+        shown_by: String = default => "the study's",
+        /// Readings in which it is a cause, where a statement names none.
+        readings: Vec<String> = default => "all",
+        /// Sources of the numbers in `text`.
+        sources: Option<String>,
+    }
 }
 
 /// The two forms of an [`Explanation`].
@@ -39,32 +38,23 @@ pub(super) enum TextOrExplanation {
     Explanation(Explanation),
 }
 
+impl FromStr for Explanation {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(Self { text: text.to_owned(), ..Self::default() })
+    }
+}
+
+impl TextOrTable for Explanation {
+    const EXPECTING: &'static str = "a text, or a table with the keys of a cause";
+}
+
 /// Reads causes by their names.
 pub fn causes<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, Explanation>, D::Error> {
-    struct Element(Explanation);
-    impl From<Explanation> for Element {
-        fn from(cause: Explanation) -> Self {
-            Self(cause)
-        }
-    }
-    impl<'de> Deserialize<'de> for Element {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            let expected = "a text, or a table with the keys of a cause";
-            let of_text = |text: &str| {
-                Self(Explanation {
-                    text: text.to_owned(),
-                    shown_by: String::new(),
-                    readings: Vec::new(),
-                    sources: None,
-                })
-            };
-            text_or_table::<D, Explanation, Self>(deserializer, expected, of_text)
-        }
-    }
-    let all = BTreeMap::<String, Element>::deserialize(deserializer)?;
-    Ok(all.into_iter().map(|(name, Element(cause))| (name, cause)).collect())
+    let all = BTreeMap::<String, Short<Explanation>>::deserialize(deserializer)?;
+    Ok(all.into_iter().map(|(name, Short(cause))| (name, cause)).collect())
 }
 
 /// The causes of a statement: a name, or a list of names and of tables with places; the first one that
@@ -95,27 +85,23 @@ enum PlacedCauseSchema {
     Placed(PlacedCause),
 }
 
-/// A cause of a statement at some of its places.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a cause at its places")]
-pub struct PlacedCause {
-    /// Name of the cause.
-    pub cause: String,
-    /// Figures of the statement.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "all"))]
-    pub figures: Vec<String>,
-    /// Readings of the statement.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "those of the cause"))]
-    pub readings: Vec<String>,
-    /// The numbers that show it here, which follow the text of the cause.
-    pub numbers: Option<String>,
-    /// Sources of the numbers in `numbers`.
-    pub sources: Option<String>,
-    /// The command for this place.
-    #[schemars(extend("x-default" = "that of the cause"))]
-    pub shown_by: Option<String>,
+table! {
+    /// A cause of a statement at some of its places.
+    #[derive(Default, PartialEq)]
+    pub struct PlacedCause expecting "a table with the keys of a cause at its places" {
+        /// Name of the cause.
+        cause: String,
+        /// Figures of the statement.
+        figures: Vec<String> = default => "all",
+        /// Readings of the statement.
+        readings: Vec<String> = default => "those of the cause",
+        /// The numbers that show it here, which follow the text of the cause.
+        numbers: Option<String>,
+        /// Sources of the numbers in `numbers`.
+        sources: Option<String>,
+        /// The command for this place.
+        shown_by: Option<String> => "that of the cause",
+    }
 }
 
 impl PlacedCause {
@@ -132,44 +118,33 @@ impl PlacedCause {
     }
 }
 
-impl<'de> Deserialize<'de> for Causes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct CausesVisitor;
-        impl<'de> Visitor<'de> for CausesVisitor {
-            type Value = Causes;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a cause, or an array of names and tables")
-            }
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<Causes, E> {
-                Ok(Causes(vec![PlacedCause::everywhere(name)]))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Causes, A::Error> {
-                let mut all = Vec::new();
-                while let Some(NameOrTable(part)) = parts.next_element()? {
-                    all.push(part);
-                }
-                Ok(Causes(all))
-            }
-        }
-        deserializer.deserialize_any(CausesVisitor)
+impl Forms for Causes {
+    fn expecting() -> Cow<'static, str> {
+        "the name of a cause, or an array of names and tables".into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        let Found::Text(name) = found else { return None };
+        Some(Ok(Self(vec![PlacedCause::everywhere(name)])))
+    }
+    fn read_array<'de, A: SeqAccess<'de>>(parts: A) -> Option<Result<Self, A::Error>> {
+        let placed = |parts: Vec<Short<PlacedCause>>| {
+            Self(parts.into_iter().map(|Short(part)| part).collect())
+        };
+        Some(value_or::array(parts).map(placed))
     }
 }
 
-/// An element of the list.
-struct NameOrTable(PlacedCause);
+by_forms!(Causes);
 
-impl<'de> Deserialize<'de> for NameOrTable {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let expected = "the name of a cause, or a table with its places";
-        let of_name = |name: &str| Self(PlacedCause::everywhere(name));
-        text_or_table::<D, PlacedCause, Self>(deserializer, expected, of_name)
+impl FromStr for PlacedCause {
+    type Err = String;
+    fn from_str(name: &str) -> Result<Self, String> {
+        Ok(Self::everywhere(name))
     }
 }
 
-impl From<PlacedCause> for NameOrTable {
-    fn from(placed: PlacedCause) -> Self {
-        Self(placed)
-    }
+impl TextOrTable for PlacedCause {
+    const EXPECTING: &'static str = "the name of a cause, or a table with its places";
 }
 
 /// Replaces `{NAME}` in `text` by what `value` gives for NAME; other braces stay, because commands have them.

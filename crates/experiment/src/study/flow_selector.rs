@@ -1,11 +1,14 @@
 //! The flows of a measure, and how their values are put together.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use driftway_scenario::value_or::{self, Forms, Found, by_forms};
 use driftway_scenario::{Flow, Scenario, Transport};
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
+use serde::de::MapAccess;
+
+use super::table::table;
 
 /// The flows of a measure: one by its index (`0`); `"sum"`, `"mean"`, `"least"`, `"most"` of all
 /// TCP flows, or of all flows if none uses TCP; `"others"`, the mean of all those but the first; or
@@ -28,21 +31,18 @@ pub enum FlowSelector {
     Chosen(ChosenFlows),
 }
 
-/// Flows chosen by what they are, `{ transport = "udp" }` or `{ name = "voice", take = "sum" }`:
-/// those for which all keys hold.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys `transport`, `name` and `take`")]
-pub struct ChosenFlows {
-    /// Transport protocol: `"tcp"` or `"udp"`.
-    #[schemars(extend("x-default" = "any"))]
-    pub transport: Option<Transport>,
-    /// Name: `flow.name` or `traffic.name` in the scenario.
-    #[schemars(extend("x-default" = "any"))]
-    pub name: Option<String>,
-    /// Their value: `"mean"`, `"sum"`, `"least"` or `"most"`.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "`\"mean\"`"))]
-    pub take: Take,
+table! {
+    /// Flows chosen by what they are, `{ transport = "udp" }` or `{ name = "voice", take = "sum" }`:
+    /// those for which all keys hold.
+    #[derive(PartialEq, Eq)]
+    pub struct ChosenFlows expecting "a table with the keys `transport`, `name` and `take`" {
+        /// Transport protocol: `"tcp"` or `"udp"`.
+        transport: Option<Transport> => "any",
+        /// Name: `flow.name` or `traffic.name` in the scenario.
+        name: Option<String> => "any",
+        /// Their value: `"mean"`, `"sum"`, `"least"` or `"most"`.
+        take: Take = default => "`\"mean\"`",
+    }
 }
 
 /// A value of several flows.
@@ -130,37 +130,29 @@ impl fmt::Display for ChosenFlows {
     }
 }
 
-impl<'de> Deserialize<'de> for FlowSelector {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Whose;
-        impl<'de> Visitor<'de> for Whose {
-            type Value = FlowSelector;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "a flow's number such as 0, or \"sum\", \"mean\", \"others\", \"least\", \
-                     \"most\", or a table such as { transport = \"udp\" }",
-                )
-            }
-            fn visit_u64<E>(self, flow: u64) -> Result<FlowSelector, E> {
-                Ok(FlowSelector::Flow(usize::try_from(flow).unwrap_or(usize::MAX)))
-            }
-            fn visit_str<E: de::Error>(self, word: &str) -> Result<FlowSelector, E> {
-                match word {
-                    "sum" => Ok(FlowSelector::Sum),
-                    "mean" => Ok(FlowSelector::Mean),
-                    "others" => Ok(FlowSelector::Others),
-                    "least" => Ok(FlowSelector::Least),
-                    "most" => Ok(FlowSelector::Most),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(word), &self)),
-                }
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FlowSelector, A::Error> {
-                ChosenFlows::deserialize(MapAccessDeserializer::new(map)).map(FlowSelector::Chosen)
-            }
-        }
-        deserializer.deserialize_any(Whose)
+impl Forms for FlowSelector {
+    fn expecting() -> Cow<'static, str> {
+        "a flow's number such as 0, or \"sum\", \"mean\", \"others\", \"least\", \"most\", or a table such as \
+         { transport = \"udp\" }"
+            .into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        Some(Ok(match found {
+            Found::Number(flow) => Self::Flow(usize::try_from(flow).unwrap_or(usize::MAX)),
+            Found::Text("sum") => Self::Sum,
+            Found::Text("mean") => Self::Mean,
+            Found::Text("others") => Self::Others,
+            Found::Text("least") => Self::Least,
+            Found::Text("most") => Self::Most,
+            _ => return None,
+        }))
+    }
+    fn read_table<'de, A: MapAccess<'de>>(table: A) -> Option<Result<Self, A::Error>> {
+        Some(value_or::table(table).map(Self::Chosen))
     }
 }
+
+by_forms!(FlowSelector);
 
 #[cfg(test)]
 mod test {

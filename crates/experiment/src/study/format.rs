@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use driftway_scenario::{Coordinate, Size, Time};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 pub use super::arm::Arm;
 pub use super::axis::{Axis, Point};
@@ -23,87 +23,78 @@ use super::reading::Reading;
 use super::reference::Reference;
 use super::scenario_place::ScenarioPlace;
 use super::statement_format::Statement;
+use super::table::table;
 
-/// The file.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a study")]
-pub struct Study {
-    /// Title of the study or paper.
-    pub title: String,
-    /// Note for readers.
-    pub note: Option<String>,
-    /// Authors of the paper.
-    #[serde(default)]
-    pub authors: Vec<String>,
-    /// Publication. A study with this key is a paper.
-    pub source: Option<String>,
-    /// Runs per point, with consecutive seeds from `first_seed`. The recorded verdicts are those of
-    /// this number of runs.
-    #[serde(default = "ten")]
-    pub runs: u64,
-    /// The first seed.
-    #[serde(default = "one")]
-    pub first_seed: u64,
-    /// Interval of the rows in `steps.csv` and `steps.parquet`.
-    #[schemars(extend("x-default" = "none"))]
-    pub step: Option<Time>,
-    /// The part that `--quick` runs.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "two runs of the ends of each axis"))]
-    pub quick: Quick,
-    /// The part that `--kernel` runs.
-    pub kernel: Option<Kernel>,
-    /// Scenario of figures without one: a file, or a table with the keys of a scenario file, `[scenario]`.
-    pub scenario: Option<ScenarioPlace>,
-    /// Overrides of every scenario. A figure's own `set` takes precedence.
-    #[serde(default)]
-    pub set: Settings,
-    /// Axis of figures without one.
-    pub x: Option<Axis>,
-    /// Measures of figures without any.
-    #[serde(default, deserialize_with = "measures")]
-    #[schemars(with = "Vec<MetricOrMeasure>")]
-    pub y: Vec<Measure>,
-    /// The figure that decides what to think of the paper, by name: it is the first of the page.
-    #[schemars(extend("x-default" = "the first one with values of the paper"))]
-    pub deciding: Option<String>,
-    /// Groups of arms: `[[group]]`. Figures show the arms of the first group initially, and the
-    /// others on request.
-    #[serde(default, rename = "group")]
-    #[schemars(extend("x-default" = "one group"))]
-    pub groups: Vec<Group>,
-    /// Questions that the paper leaves open: `[[open]]`.
-    #[serde(default)]
-    pub open: Vec<OpenQuestion>,
-    /// Arms, which are compared: `[[arm]]`.
-    #[serde(default, rename = "arm")]
-    #[schemars(extend("x-default" = "those of the products, else the unchanged scenario"))]
-    pub arms: Vec<Arm>,
-    /// Arms as products of factors: `[[product]]`. They precede the single arms.
-    #[serde(default, rename = "product")]
-    pub products: Vec<Product>,
-    /// Figures, which are run and drawn: `[[figure]]`.
-    #[serde(default, rename = "figure")]
-    #[schemars(extend("x-default" = "one, with the study's `scenario`, `x` and `y`"))]
-    pub figures: Vec<Figure>,
-    /// Readings of the open questions: `[[reading]]`, the literal one first.
-    #[serde(default, rename = "reading")]
-    pub readings: Vec<Reading>,
-    /// Statements of the paper, and our own: `[[statement]]`.
-    #[serde(default, rename = "statement")]
-    pub statements: Vec<Statement>,
-    /// Command of causes that have none of their own.
-    #[serde(default = "of_figure")]
-    pub shown_by: String,
-    /// Causes of disagreements, by name: `NAME = "…"` under `[cause]`, or `[cause.NAME]` with `text`, the command
-    /// `shown_by` (default: the study's), the `readings` in which it is a cause (default: all), and the
-    /// `sources` of its numbers.
-    #[serde(default, rename = "cause", deserialize_with = "causes")]
-    #[schemars(with = "BTreeMap<String, TextOrExplanation>")]
-    pub causes: BTreeMap<String, Explanation>,
-    /// Arms that readings derive from those above, where they differ.
-    #[serde(skip)]
-    pub derived_arms: Vec<Arm>,
+table! {
+    /// The file.
+    pub struct Study expecting "a table with the keys of a study" {
+        /// Title of the study or paper.
+        title: String,
+        /// Note for readers.
+        note: Option<String>,
+        /// Authors of the paper.
+        authors: Vec<String> = default,
+        /// Publication. A study with this key is a paper.
+        source: Option<String>,
+        /// Runs per point, with consecutive seeds from `first_seed`. The recorded verdicts are those of
+        /// this number of runs.
+        #[serde(default = "ten")]
+        runs: u64,
+        /// The first seed.
+        #[serde(default = "one")]
+        first_seed: u64,
+        /// Interval of the rows in `steps.csv` and `steps.parquet`.
+        step: Option<Time> => "none",
+        /// The part that `--quick` runs.
+        quick: Quick = default => "two runs of the ends of each axis",
+        /// The part that `--kernel` runs.
+        kernel: Option<Kernel>,
+        /// Scenario of figures without one: a file, or a table with the keys of a scenario file, `[scenario]`.
+        scenario: Option<ScenarioPlace>,
+        /// Overrides of every scenario. A figure's own `set` takes precedence.
+        set: Settings = default,
+        /// Axis of figures without one.
+        x: Option<Axis>,
+        /// Measures of figures without any.
+        #[serde(default, deserialize_with = "measures")]
+        #[schemars(with = "Vec<MetricOrMeasure>")]
+        y: Vec<Measure>,
+        /// The figure that decides what to think of the paper, by name: it is the first of the page.
+        deciding: Option<String> => "the first one with values of the paper",
+        /// Groups of arms: `[[group]]`. Figures show the arms of the first group initially, and the
+        /// others on request.
+        #[serde(default, rename = "group")]
+        groups: Vec<Group> => "one group",
+        /// Questions that the paper leaves open: `[[open]]`.
+        open: Vec<OpenQuestion> = default,
+        /// Arms, which are compared: `[[arm]]`.
+        #[serde(default, rename = "arm")]
+        arms: Vec<Arm> => "those of the products, else the unchanged scenario",
+        /// Arms as products of factors: `[[product]]`. They precede the single arms.
+        #[serde(default, rename = "product")]
+        products: Vec<Product>,
+        /// Figures, which are run and drawn: `[[figure]]`.
+        #[serde(default, rename = "figure")]
+        figures: Vec<Figure> => "one, with the study's `scenario`, `x` and `y`",
+        /// Readings of the open questions: `[[reading]]`, the literal one first.
+        #[serde(default, rename = "reading")]
+        readings: Vec<Reading>,
+        /// Statements of the paper, and our own: `[[statement]]`.
+        #[serde(default, rename = "statement")]
+        statements: Vec<Statement>,
+        /// Command of causes that have none of their own.
+        #[serde(default = "of_figure")]
+        shown_by: String,
+        /// Causes of disagreements, by name: `NAME = "…"` under `[cause]`, or `[cause.NAME]` with `text`, the command
+        /// `shown_by` (default: the study's), the `readings` in which it is a cause (default: all), and the
+        /// `sources` of its numbers.
+        #[serde(default, rename = "cause", deserialize_with = "causes")]
+        #[schemars(with = "BTreeMap<String, TextOrExplanation>")]
+        causes: BTreeMap<String, Explanation>,
+        /// Arms that readings derive from those above, where they differ.
+        #[serde(skip)]
+        derived_arms: Vec<Arm>,
+    }
 }
 
 fn one() -> u64 {
@@ -216,20 +207,16 @@ impl Study {
     }
 }
 
-/// A part of the study with the same scenarios, `[quick]`.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of quick")]
-pub struct Quick {
-    /// Runs per point.
-    pub runs: u64,
-    /// Figures, by name.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "all"))]
-    pub figures: Vec<String>,
-    /// Points of each axis: `"all"` or `"ends"`.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "`\"all\"`"))]
-    pub points: QuickPoints,
+table! {
+    /// A part of the study with the same scenarios, `[quick]`.
+    pub struct Quick expecting "a table with the keys of quick" {
+        /// Runs per point.
+        runs: u64,
+        /// Figures, by name.
+        figures: Vec<String> = default => "all",
+        /// Points of each axis: `"all"` or `"ends"`.
+        points: QuickPoints = default => "`\"all\"`",
+    }
 }
 
 impl Default for Quick {
@@ -238,51 +225,44 @@ impl Default for Quick {
     }
 }
 
-/// Figures that can be run with a real kernel's TCP instead of the simulator's, `[kernel]`. The
-/// kernel sends the data of the figure's flow over the path of its scenario, at every point: a
-/// transfer to its end, whatever the scenario's duration, or `"ftp"` for the scenario's duration.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of kernel")]
-pub struct Kernel {
-    /// Figures, by name. Each measures `completion_s` or `throughput_bps`; of a figure that measures
-    /// both, the first is run. The throughput of a kernel is what its application has received by the
-    /// end of the run, over the run's duration; the flow starts at the start.
-    pub figures: Vec<String>,
-    /// The node of the scenario at which the shim runs, whichever way the flow goes: one of the
-    /// flow's two nodes.
-    #[schemars(extend("x-default" = "its sender"))]
-    pub shim_node: Option<u32>,
-    /// Aids with which the shim runs, one or several, each with its default options.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "`\"carry\"`, the shim's own"))]
-    pub aid: OneOrMany,
-    /// Arms with the paper's own TCPs, which are also simulated.
-    pub arms: Vec<String>,
-    /// Arms with the simulator's equivalent of the kernel's TCP. They are also simulated, with the
-    /// window growth of the kernel; the scenario of the first one is that of the kernel runs.
-    pub twins: Vec<String>,
-    /// Runs per point.
-    pub runs: u64,
-    /// The part that `--quick` runs.
-    pub quick: QuickKernel,
+table! {
+    /// Figures that can be run with a real kernel's TCP instead of the simulator's, `[kernel]`. The
+    /// kernel sends the data of the figure's flow over the path of its scenario, at every point: a
+    /// transfer to its end, whatever the scenario's duration, or `"ftp"` for the scenario's duration.
+    pub struct Kernel expecting "a table with the keys of kernel" {
+        /// Figures, by name. Each measures `completion_s` or `throughput_bps`; of a figure that measures
+        /// both, the first is run. The throughput of a kernel is what its application has received by the
+        /// end of the run, over the run's duration; the flow starts at the start.
+        figures: Vec<String>,
+        /// The node of the scenario at which the shim runs, whichever way the flow goes: one of the
+        /// flow's two nodes.
+        shim_node: Option<u32> => "its sender",
+        /// Aids with which the shim runs, one or several, each with its default options.
+        aid: OneOrMany = default => "`\"carry\"`, the shim's own",
+        /// Arms with the paper's own TCPs, which are also simulated.
+        arms: Vec<String>,
+        /// Arms with the simulator's equivalent of the kernel's TCP. They are also simulated, with the
+        /// window growth of the kernel; the scenario of the first one is that of the kernel runs.
+        twins: Vec<String>,
+        /// Runs per point.
+        runs: u64,
+        /// The part that `--quick` runs.
+        quick: QuickKernel,
+    }
 }
 
-/// A part that takes minutes, because runs are in real time, `[kernel.quick]`.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a quick kernel")]
-pub struct QuickKernel {
-    /// Runs per point.
-    pub runs: u64,
-    /// Points of each axis: `"all"` or `"ends"`.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "`\"all\"`"))]
-    pub points: QuickPoints,
-    /// Largest size of a transfer.
-    #[schemars(extend("x-default" = "unlimited"))]
-    pub transfer: Option<Size>,
-    /// Longest duration of a run of `"ftp"`.
-    #[schemars(extend("x-default" = "unlimited"))]
-    pub duration: Option<Time>,
+table! {
+    /// A part that takes minutes, because runs are in real time, `[kernel.quick]`.
+    pub struct QuickKernel expecting "a table with the keys of a quick kernel" {
+        /// Runs per point.
+        runs: u64,
+        /// Points of each axis: `"all"` or `"ends"`.
+        points: QuickPoints = default => "`\"all\"`",
+        /// Largest size of a transfer.
+        transfer: Option<Size> => "unlimited",
+        /// Longest duration of a run of `"ftp"`.
+        duration: Option<Time> => "unlimited",
+    }
 }
 
 /// The points of an axis to run.
@@ -296,14 +276,15 @@ pub enum QuickPoints {
     Ends,
 }
 
-/// A group of arms, `[[group]]`.
-#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a group")]
-pub struct Group {
-    /// Name in arms and figures, such as `"text"`.
-    pub name: String,
-    /// Label for readers, such as `"as the text says"`.
-    pub label: String,
+table! {
+    /// A group of arms, `[[group]]`.
+    #[derive(Default)]
+    pub struct Group expecting "a table with the keys of a group" {
+        /// Name in arms and figures, such as `"text"`.
+        name: String,
+        /// Label for readers, such as `"as the text says"`.
+        label: String,
+    }
 }
 
 impl Group {
@@ -313,91 +294,76 @@ impl Group {
     }
 }
 
-/// A question that the paper leaves open and a run must decide, `[[open]]`.
-#[derive(Clone, Debug, Deserialize, Serialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of an open reading")]
-pub struct OpenQuestion {
-    /// The question.
-    pub what: String,
-    /// The values that were tried.
-    pub tried: Vec<String>,
-    /// The value that is used.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "the first of `tried`"))]
-    pub run: String,
-    /// The reason.
-    pub because: String,
-    /// Sources of the numbers in `because`.
-    #[serde(skip_serializing)]
-    pub sources: Option<String>,
-    /// True if the value was chosen by its results.
-    #[serde(default)]
-    pub fitted: bool,
-    /// The command that shows the results of the other values.
-    pub shown_by: String,
+table! {
+    /// A question that the paper leaves open and a run must decide, `[[open]]`.
+    #[derive(serde::Serialize)]
+    pub struct OpenQuestion expecting "a table with the keys of an open reading" {
+        /// The question.
+        what: String,
+        /// The values that were tried.
+        tried: Vec<String>,
+        /// The value that is used.
+        run: String = default => "the first of `tried`",
+        /// The reason.
+        because: String,
+        /// Sources of the numbers in `because`.
+        #[serde(skip_serializing)]
+        sources: Option<String>,
+        /// True if the value was chosen by its results.
+        fitted: bool = default,
+        /// The command that shows the results of the other values.
+        shown_by: String,
+    }
 }
 
-/// A figure, `[[figure]]`: arms against an axis, at one point without an axis, or over time.
-#[derive(Clone, Debug, Default, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a figure")]
-pub struct Figure {
-    /// The paper's number of the figure, or a name of ours: `"8"`, `"flows"`.
-    pub id: String,
-    /// Title.
-    pub title: String,
-    /// The name of another figure, from which it has the scenario, arms, readings, overrides, axis or trace, and
-    /// measures that it does not state. Overrides are merged.
-    pub like: Option<String>,
-    /// Scenario file, in the directory of the study.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "the study's"))]
-    pub scenario: String,
-    /// Arms, by name.
-    #[serde(default)]
-    pub arms: Vec<String>,
-    /// Arms, by group.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "all, without `arms` and `groups`"))]
-    pub groups: Vec<String>,
-    /// Readings in which each of its arms is shown, and statements about it are judged, ours too. Without the
-    /// first reading, arms are shown only as the others have them.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "those in which statements about it are judged, for their arms"))]
-    pub readings: Vec<String>,
-    /// Overrides of the scenario for all arms. An arm's own `set` takes precedence, and the axis
-    /// over both.
-    #[serde(default)]
-    pub set: Settings,
-    /// The first seed, so that a choice made on some runs is tested on others.
-    #[schemars(extend("x-default" = "the study's"))]
-    pub first_seed: Option<u64>,
-    /// Runs per point, of all arms: at most the study's number, and with the same seeds. A figure whose runs
-    /// take long may have fewer.
-    #[schemars(extend("x-default" = "the study's"))]
-    pub runs: Option<u64>,
-    /// Axis.
-    #[schemars(extend("x-default" = "the study's; without one, there is one point"))]
-    pub x: Option<Axis>,
-    /// Measures; one plot each. The first is the default of statements.
-    #[serde(default, deserialize_with = "measures")]
-    #[schemars(with = "Vec<MetricOrMeasure>", extend("x-default" = "the study's"))]
-    pub y: Vec<Measure>,
-    /// The paper's own values: `[[figure.paper]]`.
-    #[serde(default)]
-    pub paper: Vec<PaperCurve>,
-    /// Horizontal lines: `[[figure.line]]`.
-    #[serde(default)]
-    pub line: Vec<ReferenceLine>,
-    /// Plots of one run over time: `[figure.trace]`.
-    pub trace: Option<TraceView>,
-    /// The reference with which `driftway validate` compares it: `[figure.reference]`.
-    pub reference: Option<Reference>,
-    /// Note for readers.
-    pub note: Option<String>,
-    /// It is not the paper's: the page shows it after those that are.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "false"))]
-    pub ours: bool,
+table! {
+    /// A figure, `[[figure]]`: arms against an axis, at one point without an axis, or over time.
+    #[derive(Default)]
+    pub struct Figure expecting "a table with the keys of a figure" {
+        /// The paper's number of the figure, or a name of ours: `"8"`, `"flows"`.
+        id: String,
+        /// Title.
+        title: String,
+        /// The name of another figure, from which it has the scenario, arms, readings, overrides, axis or trace, and
+        /// measures that it does not state. Overrides are merged.
+        like: Option<String>,
+        /// Scenario file, in the directory of the study.
+        scenario: String = default => "the study's",
+        /// Arms, by name.
+        arms: Vec<String> = default,
+        /// Arms, by group.
+        groups: Vec<String> = default => "all, without `arms` and `groups`",
+        /// Readings in which each of its arms is shown, and statements about it are judged, ours too. Without the
+        /// first reading, arms are shown only as the others have them.
+        readings: Vec<String> = default =>
+            "those in which statements about it are judged, for their arms",
+        /// Overrides of the scenario for all arms. An arm's own `set` takes precedence, and the axis
+        /// over both.
+        set: Settings = default,
+        /// The first seed, so that a choice made on some runs is tested on others.
+        first_seed: Option<u64> => "the study's",
+        /// Runs per point, of all arms: at most the study's number, and with the same seeds. A figure whose runs
+        /// take long may have fewer.
+        runs: Option<u64> => "the study's",
+        /// Axis.
+        x: Option<Axis> => "the study's; without one, there is one point",
+        /// Measures; one plot each. The first is the default of statements.
+        #[serde(default, deserialize_with = "measures")]
+        #[schemars(with = "Vec<MetricOrMeasure>", extend("x-default" = "the study's"))]
+        y: Vec<Measure>,
+        /// The paper's own values: `[[figure.paper]]`.
+        paper: Vec<PaperCurve> = default,
+        /// Horizontal lines: `[[figure.line]]`.
+        line: Vec<ReferenceLine> = default,
+        /// Plots of one run over time: `[figure.trace]`.
+        trace: Option<TraceView>,
+        /// The reference with which `driftway validate` compares it: `[figure.reference]`.
+        reference: Option<Reference>,
+        /// Note for readers.
+        note: Option<String>,
+        /// It is not the paper's: the page shows it after those that are.
+        ours: bool = default => "false",
+    }
 }
 
 impl Figure {
@@ -423,58 +389,49 @@ impl Figure {
     }
 }
 
-/// Values that the paper reports, `[[figure.paper]]`.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a paper's curve")]
-pub struct PaperCurve {
-    /// Label.
-    pub label: String,
-    /// The arm with which they are compared.
-    pub arm: String,
-    /// One of the figure's metrics.
-    #[schemars(extend("x-default" = "the first"))]
-    pub metric: Option<String>,
-    /// (x, reported value in the metric's base unit)
-    pub points: Vec<(Coordinate, f64)>,
+table! {
+    /// Values that the paper reports, `[[figure.paper]]`.
+    pub struct PaperCurve expecting "a table with the keys of a paper's curve" {
+        /// Label.
+        label: String,
+        /// The arm with which they are compared.
+        arm: String,
+        /// One of the figure's metrics.
+        metric: Option<String> => "the first",
+        /// (x, reported value in the metric's base unit)
+        points: Vec<(Coordinate, f64)>,
+    }
 }
 
-/// A value that belongs to no arm, such as a bound, `[[figure.line]]`.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a line")]
-pub struct ReferenceLine {
-    /// Label.
-    pub label: String,
-    /// Value in the metric's base unit.
-    pub value: f64,
-    /// One of the figure's metrics.
-    #[schemars(extend("x-default" = "the first"))]
-    pub metric: Option<String>,
+table! {
+    /// A value that belongs to no arm, such as a bound, `[[figure.line]]`.
+    pub struct ReferenceLine expecting "a table with the keys of a line" {
+        /// Label.
+        label: String,
+        /// Value in the metric's base unit.
+        value: f64,
+        /// One of the figure's metrics.
+        metric: Option<String> => "the first",
+    }
 }
 
-/// Plots of one run of each arm, `[figure.trace]`. The figure has no `x`; its metrics, and the
-/// statements about it, use the same number of runs as any other.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a trace")]
-pub struct TraceView {
-    /// Plots: `"sequence"`, `"cwnd"`, `"rto"`.
-    pub draw: Vec<TracePlot>,
-    /// Index of the flow.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "0"))]
-    pub flow: usize,
-    /// Seed.
-    #[schemars(extend("x-default" = "the paper's first"))]
-    pub seed: Option<u64>,
-    /// Horizontal axis: `"time"` or `"transmission"`.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "`\"time\"`"))]
-    pub against: TraceAxis,
-    /// Start of the window shown: a time, or the number of a transmission.
-    #[schemars(extend("x-default" = "the start"))]
-    pub from: Option<Coordinate>,
-    /// End of the window shown.
-    #[schemars(extend("x-default" = "the end"))]
-    pub to: Option<Coordinate>,
+table! {
+    /// Plots of one run of each arm, `[figure.trace]`. The figure has no `x`; its metrics, and the
+    /// statements about it, use the same number of runs as any other.
+    pub struct TraceView expecting "a table with the keys of a trace" {
+        /// Plots: `"sequence"`, `"cwnd"`, `"rto"`.
+        draw: Vec<TracePlot>,
+        /// Index of the flow.
+        flow: usize = default => "0",
+        /// Seed.
+        seed: Option<u64> => "the paper's first",
+        /// Horizontal axis: `"time"` or `"transmission"`.
+        against: TraceAxis = default => "`\"time\"`",
+        /// Start of the window shown: a time, or the number of a transmission.
+        from: Option<Coordinate> => "the start",
+        /// End of the window shown.
+        to: Option<Coordinate> => "the end",
+    }
 }
 
 /// A plot of a trace.

@@ -2,40 +2,39 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
+use driftway_scenario::value_or::{self, Forms, Found, Short, TextOrTable, by_forms};
+use serde::de::MapAccess;
 use serde::{Deserialize, Deserializer};
 
 use super::flow_selector::FlowSelector;
-use super::text_or_table::text_or_table;
+use super::table::table;
 use crate::labels::metric_label;
 
-/// A measure of `y`: `["throughput_bps", { metric = "completion_s", label = "transfer time" }]`. A text is
-/// the metric of a measure without other keys.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a measure")]
-pub struct Measure {
-    /// The metric: a flow's result by its name in `driftway run --json` (`throughput_bps`), or one
-    /// of the whole network: `routing.packets_sent`, `mac.collisions`, `drops` (all packets),
-    /// `drops.queue-overflow`. A figure may measure one metric of different flows; elsewhere its name
-    /// stands for the first of these measures.
-    pub metric: String,
-    /// Label, without the unit.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "that of the file's first measure with this metric; without any, the metric in words"))]
-    pub label: String,
-    /// The flows.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "the first flow"))]
-    pub of: FlowSelector,
-    /// Divisor in each run, `"sent_packets"` or
-    /// `{ metric = "throughput_bps", of = { transport = "tcp" } }`: the measure is then a ratio, and
-    /// its name elsewhere is `delivered_packets/sent_packets`. A run without this value, or in which it
-    /// is 0, has no ratio.
-    pub over: Option<Divisor>,
-    /// Comparison of an arm with the one that it is `against`: `"difference"` or `"ratio"`.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "`\"difference\"`"))]
-    pub compare: Comparison,
+table! {
+    /// A measure of `y`: `["throughput_bps", { metric = "completion_s", label = "transfer time" }]`. A text is
+    /// the metric of a measure without other keys.
+    #[derive(Default, PartialEq)]
+    pub struct Measure expecting "a table with the keys of a measure" {
+        /// The metric: a flow's result by its name in `driftway run --json` (`throughput_bps`), or one
+        /// of the whole network: `routing.packets_sent`, `mac.collisions`, `drops` (all packets),
+        /// `drops.queue-overflow`. A figure may measure one metric of different flows; elsewhere its name
+        /// stands for the first of these measures.
+        metric: String,
+        /// Label, without the unit.
+        label: String = default =>
+            "that of the file's first measure with this metric; without any, the metric in words",
+        /// The flows.
+        of: FlowSelector = default => "the first flow",
+        /// Divisor in each run, `"sent_packets"` or
+        /// `{ metric = "throughput_bps", of = { transport = "tcp" } }`: the measure is then a ratio, and
+        /// its name elsewhere is `delivered_packets/sent_packets`. A run without this value, or in which it
+        /// is 0, has no ratio.
+        over: Option<Divisor>,
+        /// Comparison of an arm with the one that it is `against`: `"difference"` or `"ratio"`.
+        compare: Comparison = default => "`\"difference\"`",
+    }
 }
 
 impl Measure {
@@ -57,24 +56,26 @@ pub struct Divisor {
     pub of: Option<FlowSelector>,
 }
 
-impl<'de> Deserialize<'de> for Divisor {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+impl Forms for Divisor {
+    fn expecting() -> Cow<'static, str> {
+        "a metric, or a table with the keys `metric` and `of`".into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        let Found::Text(metric) = found else { return None };
+        Some(Ok(Self { metric: metric.to_owned(), of: None }))
+    }
+    fn read_table<'de, A: MapAccess<'de>>(table: A) -> Option<Result<Self, A::Error>> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields, expecting = "a table with the keys `metric` and `of`")]
         struct Keys {
             metric: String,
             of: Option<FlowSelector>,
         }
-        impl From<Keys> for Divisor {
-            fn from(Keys { metric, of }: Keys) -> Self {
-                Self { metric, of }
-            }
-        }
-        let expected = "a metric, or a table with the keys `metric` and `of`";
-        let of_metric = |metric: &str| Self { metric: metric.to_owned(), of: None };
-        text_or_table::<D, Keys, Self>(deserializer, expected, of_metric)
+        Some(value_or::table(table).map(|Keys { metric, of }| Self { metric, of }))
     }
 }
+
+by_forms!(Divisor);
 
 /// Comparison of two arms, paired by seed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
@@ -99,24 +100,21 @@ pub(super) enum MetricOrMeasure {
     Measure(Measure),
 }
 
+impl FromStr for Measure {
+    type Err = String;
+    fn from_str(metric: &str) -> Result<Self, String> {
+        Ok(Self { metric: metric.to_owned(), ..Self::default() })
+    }
+}
+
+impl TextOrTable for Measure {
+    const EXPECTING: &'static str = "a metric, or a table with the keys of a measure";
+}
+
 /// Reads a list of metrics and measures.
 pub fn measures<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Measure>, D::Error> {
-    struct Element(Measure);
-    impl From<Measure> for Element {
-        fn from(measure: Measure) -> Self {
-            Self(measure)
-        }
-    }
-    impl<'de> Deserialize<'de> for Element {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            let expected = "a metric, or a table with the keys of a measure";
-            let of_metric =
-                |metric: &str| Self(Measure { metric: metric.to_owned(), ..Measure::default() });
-            text_or_table::<D, Measure, Self>(deserializer, expected, of_metric)
-        }
-    }
-    let all = Vec::<Element>::deserialize(deserializer)?;
-    Ok(all.into_iter().map(|Element(measure)| measure).collect())
+    let all = Vec::<Short<Measure>>::deserialize(deserializer)?;
+    Ok(all.into_iter().map(|Short(measure)| measure).collect())
 }
 
 /// Gives each measure without a label that of the first one with its metric, or the metric's own.

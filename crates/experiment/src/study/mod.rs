@@ -41,6 +41,6 @@ pub mod source;
 pub mod statement;
 pub mod statement_format;
 pub mod stored_results;
-mod text_or_table;
+mod table;
 mod verdict;
 pub mod verdict_recording;

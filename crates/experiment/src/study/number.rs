@@ -1,10 +1,11 @@
 //! Values of `paper.toml` with several notations.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 
+use driftway_scenario::value_or::{self, Forms, Found, by_forms};
 use driftway_scenario::{Unit, quantity};
-use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, SeqAccess};
 
 /// A number of a paper, or a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,41 +47,31 @@ impl PaperNumber {
     }
 }
 
-impl<'de> Deserialize<'de> for PaperNumber {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct NumberVisitor;
-        impl<'de> Visitor<'de> for NumberVisitor {
-            type Value = PaperNumber;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number such as 425, \"425 s\", \"33 %\", or a range such as [2, 3]")
+impl Forms for PaperNumber {
+    fn expecting() -> Cow<'static, str> {
+        "a number such as 425, \"425 s\", \"33 %\", or a range such as [2, 3]".into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        Some(Ok(match found {
+            Found::Number(number) => Self::exact(number as f64),
+            Found::Negative(number) => Self::exact(number as f64),
+            Found::Float(number) => Self::exact(number),
+            Found::Text(text) => Self::parse(text)?,
+            Found::Flag(_) => return None,
+        }))
+    }
+    fn read_array<'de, A: SeqAccess<'de>>(mut ends: A) -> Option<Result<Self, A::Error>> {
+        let mut end = |which: usize| {
+            let missing = || A::Error::invalid_length(which, &&*Self::expecting());
+            ends.next_element()?.ok_or_else(missing)
+        };
+        Some(end(0).and_then(|low: Self| {
+            let high: Self = end(1)?;
+            match low.unit != high.unit || low.low > high.high {
+                true => Err(A::Error::custom("a range has the smaller number first, and one unit")),
+                false => Ok(Self { high: high.high, ..low }),
             }
-            fn visit_u64<E>(self, number: u64) -> Result<PaperNumber, E> {
-                Ok(PaperNumber::exact(number as f64))
-            }
-            fn visit_i64<E>(self, number: i64) -> Result<PaperNumber, E> {
-                Ok(PaperNumber::exact(number as f64))
-            }
-            fn visit_f64<E>(self, number: f64) -> Result<PaperNumber, E> {
-                Ok(PaperNumber::exact(number))
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<PaperNumber, E> {
-                PaperNumber::parse(text)
-                    .ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut ends: A) -> Result<PaperNumber, A::Error> {
-                let mut end = |which: usize| -> Result<PaperNumber, A::Error> {
-                    ends.next_element()?.ok_or_else(|| de::Error::invalid_length(which, &self))
-                };
-                let (low, high) = (end(0)?, end(1)?);
-                if low.unit != high.unit || low.low > high.high {
-                    return Err(de::Error::custom(
-                        "a range has the smaller number first, and one unit",
-                    ));
-                }
-                Ok(PaperNumber { high: high.high, ..low })
-            }
-        }
-        deserializer.deserialize_any(NumberVisitor)
+        }))
     }
 }
 
@@ -98,28 +89,20 @@ impl<'de> Deserialize<'de> for SettingValue {
     }
 }
 
-impl<'de> Deserialize<'de> for OneOrMany {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OneOrMore;
-        impl<'de> Visitor<'de> for OneOrMore {
-            type Value = OneOrMany;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a name, or an array of names")
-            }
-            fn visit_str<E>(self, name: &str) -> Result<OneOrMany, E> {
-                Ok(OneOrMany(vec![name.to_owned()]))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<OneOrMany, A::Error> {
-                let mut all = Vec::new();
-                while let Some(name) = names.next_element()? {
-                    all.push(name);
-                }
-                Ok(OneOrMany(all))
-            }
-        }
-        deserializer.deserialize_any(OneOrMore)
+impl Forms for OneOrMany {
+    fn expecting() -> Cow<'static, str> {
+        "a name, or an array of names".into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        let Found::Text(name) = found else { return None };
+        Some(Ok(Self(vec![name.to_owned()])))
+    }
+    fn read_array<'de, A: SeqAccess<'de>>(names: A) -> Option<Result<Self, A::Error>> {
+        Some(value_or::array(names).map(Self))
     }
 }
+
+by_forms!(PaperNumber, OneOrMany);
 
 /// Scenario keys and their values, as with `--set KEY=VALUE`:
 /// `{ "flow.0.aid" = "atcp", "network.link.queue" = { packets = 50 } }`.

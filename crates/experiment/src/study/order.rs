@@ -1,10 +1,9 @@
 //! The order of arms in a statement.
 
-use std::fmt;
+use std::borrow::Cow;
 
 use driftway_scenario::Coordinate;
-use serde::de::{Error, Unexpected, Visitor};
-use serde::{Deserialize, Deserializer};
+use driftway_scenario::value_or::{Forms, Found, by_forms};
 
 /// Arms below others: `"atcp < tcp"`, `"a, b <= c, d at 10 ms"`.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,25 +42,22 @@ impl Order {
     }
 }
 
-impl<'de> Deserialize<'de> for Order {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OrderVisitor;
-        impl Visitor<'_> for OrderVisitor {
-            type Value = Order;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an order of arms such as \"atcp < tcp\" or \"atcp <= tcp at 10 ms\"")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Order, E> {
-                let invalid = || E::invalid_value(Unexpected::Str(text), &self);
-                Order::parse(text).ok_or_else(invalid)
-            }
-        }
-        deserializer.deserialize_any(OrderVisitor)
+impl Forms for Order {
+    fn expecting() -> Cow<'static, str> {
+        "an order of arms such as \"atcp < tcp\" or \"atcp <= tcp at 10 ms\"".into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        let Found::Text(text) = found else { return None };
+        Self::parse(text).map(Ok)
     }
 }
 
+by_forms!(Order);
+
 #[cfg(test)]
 mod test {
+    use serde::Deserialize;
+
     use super::*;
 
     #[test]

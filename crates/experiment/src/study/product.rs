@@ -1,79 +1,68 @@
 //! Arms as products of factors, `[[product]]`: one arm for each combination of the factors' levels.
 
-use serde::Deserialize;
-
 use super::arm::Arm;
 use super::cause::filled_in;
 use super::number::Settings;
 use super::pattern::matches;
+use super::table::table;
 
-/// Arms as the product of factors, `[[product]]`. The name of an arm is that of its levels, joined by `-`,
-/// its label that of theirs, joined by a comma; a level without a name or a label adds none.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a product")]
-pub struct Product {
-    /// Name of the group of the arms, if there are groups; `{FACTOR}` stands for the name of the factor's
-    /// level.
-    #[serde(default)]
-    pub group: String,
-    /// The factors; the last one varies fastest.
-    pub factors: Vec<Factor>,
-    /// Overrides of all arms; those of levels come after them.
-    #[serde(default)]
-    pub set: Settings,
-    /// The arm with which the others are compared, unless a level has its own.
-    pub against: Option<String>,
-    /// Arms that are not as the product has them.
-    #[serde(default)]
-    pub except: Vec<Exception>,
+table! {
+    /// Arms as the product of factors, `[[product]]`. The name of an arm is that of its levels, joined by `-`,
+    /// its label that of theirs, joined by a comma; a level without a name or a label adds none.
+    pub struct Product expecting "a table with the keys of a product" {
+        /// Name of the group of the arms, if there are groups; `{FACTOR}` stands for the name of the factor's
+        /// level.
+        group: String = default,
+        /// The factors; the last one varies fastest.
+        factors: Vec<Factor>,
+        /// Overrides of all arms; those of levels come after them.
+        set: Settings = default,
+        /// The arm with which the others are compared, unless a level has its own.
+        against: Option<String>,
+        /// Arms that are not as the product has them.
+        except: Vec<Exception> = default,
+    }
 }
 
-/// A factor, such as the routing protocol.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a factor")]
-pub struct Factor {
-    /// Name for readers of the file, such as `"routing"`.
-    pub name: String,
-    /// Its levels.
-    pub levels: Vec<Level>,
-    /// Name of the level with which the others are compared; it may be one of other arms.
-    pub against: Option<String>,
+table! {
+    /// A factor, such as the routing protocol.
+    pub struct Factor expecting "a table with the keys of a factor" {
+        /// Name for readers of the file, such as `"routing"`.
+        name: String,
+        /// Its levels.
+        levels: Vec<Level>,
+        /// Name of the level with which the others are compared; it may be one of other arms.
+        against: Option<String>,
+    }
 }
 
-/// A level of a factor.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a level")]
-pub struct Level {
-    /// Its part of the arm's name; empty: none.
-    #[serde(default)]
-    pub name: String,
-    /// Its part of the arm's label; empty: none.
-    #[serde(default)]
-    pub label: String,
-    /// Overrides.
-    #[serde(default)]
-    pub set: Settings,
-    /// Name of the level of this factor with which it is compared: `against` of the arm is the same arm
-    /// with that level.
-    #[schemars(extend("x-default" = "that of the factor"))]
-    pub against: Option<String>,
+table! {
+    /// A level of a factor.
+    pub struct Level expecting "a table with the keys of a level" {
+        /// Its part of the arm's name; empty: none.
+        name: String = default,
+        /// Its part of the arm's label; empty: none.
+        label: String = default,
+        /// Overrides.
+        set: Settings = default,
+        /// Name of the level of this factor with which it is compared: `against` of the arm is the same arm
+        /// with that level.
+        against: Option<String> => "that of the factor",
+    }
 }
 
-/// Arms that are not as their product, or their reading, has them.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of an exception")]
-pub struct Exception {
-    /// The arms, by name; `*` stands for any text.
-    pub arms: Vec<String>,
-    /// The arms are left out.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "false"))]
-    pub omit: bool,
-    /// Overrides: of a product, besides its own; of a reading, in their place.
-    #[serde(default)]
-    pub set: Settings,
-    /// Label of the arm.
-    pub label: Option<String>,
+table! {
+    /// Arms that are not as their product, or their reading, has them.
+    pub struct Exception expecting "a table with the keys of an exception" {
+        /// The arms, by name; `*` stands for any text.
+        arms: Vec<String>,
+        /// The arms are left out.
+        omit: bool = default => "false",
+        /// Overrides: of a product, besides its own; of a reading, in their place.
+        set: Settings = default,
+        /// Label of the arm.
+        label: Option<String>,
+    }
 }
 
 impl Exception {

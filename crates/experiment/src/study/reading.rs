@@ -1,42 +1,34 @@
 //! Readings of the open questions of a paper, `[[reading]]`: each is a patch of the arms.
 
-use serde::Deserialize;
-
 use super::arm::Arm;
 use super::number::Settings;
 use super::product::Exception;
+use super::table::table;
 
-/// A reading of the open questions of a paper, `[[reading]]`. Each statement of the paper is judged and
-/// counted in each reading; the first reading is the literal one.
-///
-/// Its overrides are applied to each arm that a statement names, key by key, where the scenario with this
-/// arm has the key. The arm is then called `ARM-READING`. Where nothing changes, nothing is counted again.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a reading")]
-pub struct Reading {
-    /// Name in statements, such as `"text"`.
-    pub name: String,
-    /// Label for readers, such as `"as the text says"`.
-    pub label: String,
-    /// Name of an earlier reading, whose overrides it has besides its own, and whose exceptions if it has none.
-    pub like: Option<String>,
-    /// Words that it adds to the label of an arm.
-    #[schemars(extend("x-default" = "its name"))]
-    pub suffix: Option<String>,
-    /// Overrides of the arms, which take precedence over those of an arm.
-    #[serde(default)]
-    pub set: Settings,
-    /// Arms that have other overrides in this reading, or none (`omit = true`).
-    #[serde(default)]
-    pub except: Vec<Exception>,
-    /// Figures in which statements are judged in this reading.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "all"))]
-    pub figures: Vec<String>,
-    /// It is a variant of ours, and no reading of the paper: its score is shown apart.
-    #[serde(default)]
-    #[schemars(extend("x-default" = "false"))]
-    pub ours: bool,
+table! {
+    /// A reading of the open questions of a paper, `[[reading]]`. Each statement of the paper is judged and
+    /// counted in each reading; the first reading is the literal one.
+    ///
+    /// Its overrides are applied to each arm that a statement names, key by key, where the scenario with this
+    /// arm has the key. The arm is then called `ARM-READING`. Where nothing changes, nothing is counted again.
+    pub struct Reading expecting "a table with the keys of a reading" {
+        /// Name in statements, such as `"text"`.
+        name: String,
+        /// Label for readers, such as `"as the text says"`.
+        label: String,
+        /// Name of an earlier reading, whose overrides it has besides its own, and whose exceptions if it has none.
+        like: Option<String>,
+        /// Words that it adds to the label of an arm.
+        suffix: Option<String> => "its name",
+        /// Overrides of the arms, which take precedence over those of an arm.
+        set: Settings = default,
+        /// Arms that have other overrides in this reading, or none (`omit = true`).
+        except: Vec<Exception> = default,
+        /// Figures in which statements are judged in this reading.
+        figures: Vec<String> = default => "all",
+        /// It is a variant of ours, and no reading of the paper: its score is shown apart.
+        ours: bool = default => "false",
+    }
 }
 
 impl Reading {
@@ -97,6 +89,8 @@ impl Reading {
 
 #[cfg(test)]
 mod test {
+    use serde::Deserialize;
+
     use super::*;
 
     #[test]

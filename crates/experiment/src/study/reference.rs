@@ -4,31 +4,30 @@ use driftway_scenario::Distance;
 use serde::{Deserialize, Serialize};
 
 use super::number::Settings;
+use super::table::table;
 
-/// Reference of a figure, `[figure.reference]`: another simulator, a formula, or published values. The
-/// figure has one arm, and an axis with `points`; a point's `reference` has the parameters of the
-/// simulator or formula, or the published value, `{ value = 1.7e6 }`, in the base unit of the measure
-/// (bit/s, s, B, or none). With `judge = "reported"` a point may be without a value.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a reference")]
-pub struct Reference {
-    /// The simulator whose stored results are the reference. Alternative to `formula`.
-    pub simulator: Option<ReferenceSimulator>,
-    /// The formula. Alternative to `simulator`.
-    pub formula: Option<FormulaKind>,
-    /// Publication of the formula, or of the values if neither `simulator` nor `formula` is given:
-    /// authors, title, year, and table or figure.
-    pub source: Option<String>,
-    /// Measure of published values.
-    #[schemars(extend("x-default" = "the figure's only `y`"))]
-    pub measure: Option<PublishedMeasure>,
-    /// Criterion of agreement.
-    pub judge: AgreementCriterion,
-    /// Runs per point.
-    #[schemars(extend("x-default" = "the study's"))]
-    pub runs: Option<u64>,
-    /// The corresponding run of ns-2: `[figure.reference.ns2]`.
-    pub ns2: Option<Ns2Config>,
+table! {
+    /// Reference of a figure, `[figure.reference]`: another simulator, a formula, or published values. The
+    /// figure has one arm, and an axis with `points`; a point's `reference` has the parameters of the
+    /// simulator or formula, or the published value, `{ value = 1.7e6 }`, in the base unit of the measure
+    /// (bit/s, s, B, or none). With `judge = "reported"` a point may be without a value.
+    pub struct Reference expecting "a table with the keys of a reference" {
+        /// The simulator whose stored results are the reference. Alternative to `formula`.
+        simulator: Option<ReferenceSimulator>,
+        /// The formula. Alternative to `simulator`.
+        formula: Option<FormulaKind>,
+        /// Publication of the formula, or of the values if neither `simulator` nor `formula` is given:
+        /// authors, title, year, and table or figure.
+        source: Option<String>,
+        /// Measure of published values.
+        measure: Option<PublishedMeasure> => "the figure's only `y`",
+        /// Criterion of agreement.
+        judge: AgreementCriterion,
+        /// Runs per point.
+        runs: Option<u64> => "the study's",
+        /// The corresponding run of ns-2: `[figure.reference.ns2]`.
+        ns2: Option<Ns2Config>,
+    }
 }
 
 /// Another simulator.
@@ -52,16 +51,16 @@ impl ReferenceSimulator {
     }
 }
 
-/// Configuration of the corresponding run of ns-2.
-#[derive(Clone, Debug, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a run of ns-2")]
-pub struct Ns2Config {
-    /// Uses ns-2's ARP, as in the stored runs.
-    pub arp: bool,
-    /// The layers that are traced and counted.
-    pub trace: String,
-    /// Arguments for `case.tcl`; those of a point follow them.
-    pub arguments: Settings,
+table! {
+    /// Configuration of the corresponding run of ns-2.
+    pub struct Ns2Config expecting "a table with the keys of a run of ns-2" {
+        /// Uses ns-2's ARP, as in the stored runs.
+        arp: bool,
+        /// The layers that are traced and counted.
+        trace: String,
+        /// Arguments for `case.tcl`; those of a point follow them.
+        arguments: Settings,
+    }
 }
 
 /// Criterion of agreement.

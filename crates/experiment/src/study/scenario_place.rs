@@ -1,9 +1,9 @@
 //! The place of a study's scenario: a file beside it, or its own file.
 
-use std::fmt;
+use std::borrow::Cow;
 
-use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use driftway_scenario::value_or::{self, Forms, Found, by_forms};
+use serde::de::{IgnoredAny, MapAccess};
 
 /// Place of a scenario: the name of a file, or a table with the keys of a scenario file.
 #[derive(Clone, Debug, PartialEq, Eq, schemars::JsonSchema)]
@@ -26,26 +26,21 @@ impl ScenarioPlace {
     }
 }
 
-impl<'de> Deserialize<'de> for ScenarioPlace {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct PlaceVisitor;
-        impl<'de> Visitor<'de> for PlaceVisitor {
-            type Value = ScenarioPlace;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a scenario file, or a table with its keys")
-            }
-            fn visit_str<E: Error>(self, name: &str) -> Result<ScenarioPlace, E> {
-                Ok(ScenarioPlace::File(name.to_owned()))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<ScenarioPlace, A::Error> {
-                // Its keys are those of a scenario, which is read with the overrides of each arm and point.
-                while table.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(ScenarioPlace::Own)
-            }
-        }
-        from.deserialize_any(PlaceVisitor)
+impl Forms for ScenarioPlace {
+    fn expecting() -> Cow<'static, str> {
+        "the name of a scenario file, or a table with its keys".into()
+    }
+    fn read(found: Found<'_>) -> Option<Result<Self, String>> {
+        let Found::Text(name) = found else { return None };
+        Some(Ok(Self::File(name.to_owned())))
+    }
+    /// Its keys are those of a scenario, which is read with the overrides of each arm and point.
+    fn read_table<'de, A: MapAccess<'de>>(table: A) -> Option<Result<Self, A::Error>> {
+        Some(value_or::table(table).map(|IgnoredAny| Self::Own))
     }
 }
+
+by_forms!(ScenarioPlace);
 
 #[cfg(test)]
 mod test {

@@ -14,6 +14,7 @@ mod dead_man_switch;
 mod inject;
 mod link_reviews;
 mod marker;
+pub(crate) mod nf_tables;
 mod nflog;
 pub(crate) mod nfnetlink;
 mod nfqueue;

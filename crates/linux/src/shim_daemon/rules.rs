@@ -8,6 +8,10 @@ use tracing::warn;
 use super::carrier_acks::{CARRIER_ID, TAG, TAG_MASK};
 use super::dead_man_switch;
 use super::inject::INJECTED_PRIORITY;
+use super::nf_tables::{
+    BATCH_BEGIN, BATCH_END, DATA_REGISTER, EQUAL, IP, META_OIFNAME, NETWORK_HEADER, NEW_CHAIN,
+    NEW_RULE, NEW_TABLE, OWNED, Rule, SOURCE_ADDRESS, SUBSYSTEM,
+};
 use super::nflog::{self, LogGroup};
 use super::nfnetlink::{ACK, APPEND, Attributes, CREATE, DUMP, EXCLUSIVE, Message, Messages};
 use super::nfqueue::{HOOK_LOCAL_IN, HOOK_LOCAL_OUT, HOOK_POST_ROUTING, QUEUE_NUMBER};
@@ -25,27 +29,14 @@ type ChainSpec = (&'static str, u8, i32);
 
 /// Families. IPv6 packets are only counted, in a table of their own, because tools that list tables
 /// do not support queues in an inet table.
-const IP: u8 = 2;
 const IP6: u8 = 10;
-const SUBSYSTEM: u16 = 10;
-const BATCH_BEGIN: u16 = 0x10;
-const BATCH_END: u16 = 0x11;
-const NEW_TABLE: u16 = SUBSYSTEM << 8;
 const GET_TABLE: u16 = SUBSYSTEM << 8 | 1;
 const DELETE_TABLE: u16 = SUBSYSTEM << 8 | 2;
-const NEW_CHAIN: u16 = SUBSYSTEM << 8 | 3;
-const NEW_RULE: u16 = SUBSYSTEM << 8 | 6;
 const NEW_SET: u16 = SUBSYSTEM << 8 | 9;
 const GET_RULE: u16 = SUBSYSTEM << 8 | 7;
 const DELETE_RULE: u16 = SUBSYSTEM << 8 | 8;
 
-/// The table is removed with the socket that created it (Linux 5.12).
-const OWNED: u32 = 2;
-
 // Registers, expressions and keys (linux/netfilter/nf_tables.h).
-const VERDICT_REGISTER: u32 = 0;
-const DATA_REGISTER: u32 = 1;
-const EQUAL: u32 = 0;
 const NOT_EQUAL: u32 = 1;
 const UPDATE: u32 = 1;
 const DELETE: u32 = 2;
@@ -56,14 +47,10 @@ const META_PRIORITY: u32 = 2;
 const META_IIF: u32 = 4;
 const META_OIF: u32 = 5;
 const META_IIFNAME: u32 = 6;
-const META_OIFNAME: u32 = 7;
 const META_L4PROTO: u32 = 16;
-const NETWORK_HEADER: u32 = 1;
 const TRANSPORT_HEADER: u32 = 2;
 /// The first of the registers of four bytes, which [`DATA_REGISTER`] overlaps.
 const WORD_REGISTER: u32 = 8;
-/// Length of an interface name, zero-padded (bytes).
-const INTERFACE_NAME_LEN: usize = 16;
 
 /// Name of the set that holds an element while the daemon works; its key is the packet's protocol,
 /// always IPv4, of the type `ether_type` (nftables).
@@ -96,7 +83,6 @@ const YOUNG_MS: u64 = 1000;
 pub const YOUNG_COUNTER: &str = "young";
 
 /// Offsets of addresses and ports in their headers.
-const SOURCE_ADDRESS: u32 = 12;
 const DESTINATION_ADDRESS: u32 = 16;
 const SOURCE_PORT: u32 = 0;
 const DESTINATION_PORT: u32 = 2;
@@ -596,43 +582,7 @@ impl Batch {
     }
 }
 
-/// Expressions of a rule: matches, and statements.
-struct Rule<'a, 'b>(&'a mut Attributes<'b>);
-
 impl Rule<'_, '_> {
-    fn expression(&mut self, name: &str, write: impl FnOnce(&mut Attributes<'_>)) {
-        self.0.nested(1, |element| {
-            element.text(1, name);
-            element.nested(2, write);
-        });
-    }
-    /// Loads metadata of the packet.
-    fn load_meta(&mut self, key: u32) {
-        self.expression("meta", |says| {
-            says.number(1, DATA_REGISTER);
-            says.number(2, key);
-        });
-    }
-    /// Matches metadata of the packet with `value`.
-    fn match_meta(&mut self, key: u32, value: &[u8]) {
-        self.load_meta(key);
-        self.compare(value);
-    }
-    fn match_interface(&mut self, key: u32, name: Option<&str>) {
-        let Some(name) = name else { return };
-        let mut value = [0; INTERFACE_NAME_LEN];
-        value.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
-        self.match_meta(key, &value);
-    }
-    /// Loads a field of a header into a register.
-    fn load_field(&mut self, register: u32, header: u32, offset: u32, len: u32) {
-        self.expression("payload", |says| {
-            says.number(1, register);
-            says.number(2, header);
-            says.number(3, offset);
-            says.number(4, len);
-        });
-    }
     /// Matches the first byte of the transport header.
     fn match_first_byte(&mut self, value: u8) {
         self.load_field(DATA_REGISTER, TRANSPORT_HEADER, 0, 1);
@@ -647,26 +597,6 @@ impl Rule<'_, '_> {
             says.number(4, 2);
         });
         self.compare(&value.to_be_bytes());
-    }
-    fn compare(&mut self, value: &[u8]) {
-        self.compare_by(EQUAL, value);
-    }
-    fn compare_by(&mut self, operator: u32, value: &[u8]) {
-        self.expression("cmp", |says| {
-            says.number(1, DATA_REGISTER);
-            says.number(2, operator);
-            says.nested(3, |data| data.bytes(1, value));
-        });
-    }
-    /// Keeps the bits of `mask` of the loaded value.
-    fn mask(&mut self, mask: &[u8]) {
-        self.expression("bitwise", |says| {
-            says.number(1, DATA_REGISTER);
-            says.number(2, DATA_REGISTER);
-            says.number(3, mask.len() as u32);
-            says.nested(4, |data| data.bytes(1, mask));
-            says.nested(5, |data| data.bytes(1, &vec![0; mask.len()]));
-        });
     }
     /// Matches TCP over the interface.
     fn match_tcp(&mut self, interface: u32, name: Option<&str>) {
@@ -738,20 +668,11 @@ impl Rule<'_, '_> {
     fn log(&mut self, group: LogGroup) {
         self.expression("log", |says| says.bytes(1, &group.number.to_be_bytes()));
     }
-    fn count(&mut self) {
-        self.expression("counter", |_| {});
-    }
     /// Matches the priority tag of a carrier acknowledgment.
     fn match_carrier_priority(&mut self) {
         self.load_meta(META_PRIORITY);
         self.mask(&TAG_MASK.to_ne_bytes());
         self.compare(&TAG.to_ne_bytes());
-    }
-    fn verdict(&mut self, what: u32) {
-        self.expression("immediate", |says| {
-            says.number(1, VERDICT_REGISTER);
-            says.nested(2, |data| data.nested(2, |verdict| verdict.number(1, what)));
-        });
     }
     /// Renews the set's element.
     fn renew_liveness(&mut self) {

@@ -5,29 +5,16 @@ use std::io;
 use driftway_base::Ipv4Addr;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
 
+use crate::shim_daemon::nf_tables::{
+    BATCH_BEGIN, BATCH_END, DATA_REGISTER, IP, META_OIFNAME, NETWORK_HEADER, NEW_CHAIN, NEW_RULE,
+    NEW_TABLE, OWNED, Rule, SOURCE_ADDRESS, SUBSYSTEM,
+};
 use crate::shim_daemon::nfnetlink::{ACK, APPEND, CREATE, EXCLUSIVE, Message, Messages};
 
-// Messages, hooks, expressions and keys (linux/netfilter/nf_tables.h).
-const IP: u8 = 2;
-const SUBSYSTEM: u16 = 10;
-const BATCH_BEGIN: u16 = 0x10;
-const BATCH_END: u16 = 0x11;
-const NEW_TABLE: u16 = SUBSYSTEM << 8;
-const NEW_CHAIN: u16 = SUBSYSTEM << 8 | 3;
-const NEW_RULE: u16 = SUBSYSTEM << 8 | 6;
-/// The table is removed with the socket that created it (Linux 5.12).
-const OWNED: u32 = 2;
 const POST_ROUTING: u32 = 4;
 /// Priority of source address translation.
 const SOURCE_NAT: u32 = 100;
 const CHAIN: &str = "postrouting";
-const DATA_REGISTER: u32 = 1;
-const EQUAL: u32 = 0;
-const META_OIFNAME: u32 = 7;
-const NETWORK_HEADER: u32 = 1;
-const SOURCE_ADDRESS: u32 = 12;
-/// Length of an interface name, zero-padded (bytes).
-const INTERFACE_NAME_LEN: usize = 16;
 /// Number of answers: for the table, the chain and the rule.
 const ANSWERS: usize = 3;
 
@@ -69,8 +56,6 @@ impl Masquerade {
 }
 
 fn batch(table: &str, interface: &str, source: Option<Ipv4Addr>) -> Messages {
-    let mut name = [0; INTERFACE_NAME_LEN];
-    name.iter_mut().zip(interface.bytes()).for_each(|(to, from)| *to = from);
     let mut messages = Messages::default();
     messages.add(BATCH_BEGIN, 0, 0, SUBSYSTEM, |_| {});
     messages.add(NEW_TABLE, CREATE | EXCLUSIVE | ACK, IP, 0, |says| {
@@ -89,27 +74,14 @@ fn batch(table: &str, interface: &str, source: Option<Ipv4Addr>) -> Messages {
     messages.add(NEW_RULE, CREATE | APPEND | ACK, IP, 0, |says| {
         says.text(1, table);
         says.text(2, CHAIN);
-        says.nested(4, |rule| {
-            let mut expression = |name: &str, numbers: &[(u16, u32)], value: Option<&[u8]>| {
-                rule.nested(1, |element| {
-                    element.text(1, name);
-                    element.nested(2, |says| {
-                        numbers.iter().for_each(|(kind, number)| says.number(*kind, *number));
-                        if let Some(value) = value {
-                            says.nested(3, |data| data.bytes(1, value));
-                        }
-                    });
-                });
-            };
-            let compare = [(1, DATA_REGISTER), (2, EQUAL)];
-            expression("meta", &[(1, DATA_REGISTER), (2, META_OIFNAME)], None);
-            expression("cmp", &compare, Some(&name));
+        says.nested(4, |expressions| {
+            let mut rule = Rule(expressions);
+            rule.match_interface(META_OIFNAME, Some(interface));
             if let Some(source) = source {
-                let field = [(1, DATA_REGISTER), (2, NETWORK_HEADER), (3, SOURCE_ADDRESS), (4, 4)];
-                expression("payload", &field, None);
-                expression("cmp", &compare, Some(&source.octets()));
+                rule.load_field(DATA_REGISTER, NETWORK_HEADER, SOURCE_ADDRESS, 4);
+                rule.compare(&source.octets());
             }
-            expression("masq", &[], None);
+            rule.expression("masq", |_| {});
         });
     });
     messages.add(BATCH_END, 0, 0, SUBSYSTEM, |_| {});

@@ -1,113 +1,186 @@
 //! DCF configuration, including the differences between the standard and ns-2.35.
 
-use driftway_base::{Duration, Probability, Rate, named};
+use driftway_base::{Duration, Probability, Rate, configuration, named};
 
 use super::phy::Phy;
 use crate::FailReason;
 
-/// Configuration of the distributed coordination function (DCF) of all stations.
-///
-/// [`DcfConfig::STANDARD`] is IEEE 802.11-1999 with the DSSS physical layer of its clause 15;
-/// [`DcfConfig::NS2`] is `Mac/802_11` of ns-2.35 as configured in published scripts. Sizes are those
-/// of a frame from the end of the PLCP header to the end of the FCS.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DcfConfig {
-    /// Physical layer. The standard and ns-2.35: DSSS.
-    pub phy: Phy,
-    /// Rate of unicast data frames. The standard: 1 or 2 Mbit/s; ns-2.35: 1 Mbit/s unless a script
-    /// sets it, as nearly all do.
-    pub data_rate: Rate,
-    /// Rate of RTS, CTS, ACK and broadcast frames. The standard and ns-2.35: 1 Mbit/s.
-    pub basic_rate: Rate,
-    /// Duration of the preamble of each frame: 144 bits of preamble and 48 of PLCP header at 1
-    /// Mbit/s. ns-2 before March 2002 had none.
-    pub preamble: Duration,
-    /// Slot time (§15.3.3: 20 µs).
-    pub slot: Duration,
-    /// Short interframe space (§15.3.3: 10 µs). A DIFS is this and two slots.
-    pub sifs: Duration,
-    /// Minimum contention window, a power of two less one (§15.3.3: 31).
-    pub cw_min: u16,
-    /// Maximum contention window (§15.3.3: 1023).
-    pub cw_max: u16,
-    /// RTS threshold (bytes, header and FCS included): longer frames are sent after RTS and CTS.
-    /// The standard: 2347, so none; ns-2.35: 0, so all. (ns-2.35 also counts 24 bytes of PLCP, and
-    /// a frame of exactly this size.)
-    pub rts_threshold: u32,
-    /// Maximum number of failed attempts of a short frame or an RTS. Both: 7.
-    pub short_retry_limit: u8,
-    /// Maximum number of failed attempts of a frame above the RTS threshold. Both: 4.
-    pub long_retry_limit: u8,
-    /// Header and FCS of a data frame (bytes). The standard: 28 with three addresses, as in an
-    /// IBSS; ns-2.35: 34, because it always counts a fourth.
-    pub header_bytes: u32,
-    /// LLC and SNAP headers of a packet (bytes). RFC 1042: 8; ns-2.35: none.
-    pub llc_bytes: u32,
-    /// Backoffs are drawn from 0 to CW, both included (§9.2.4). ns-2.35 never draws CW itself.
-    pub backoff_includes_cw: bool,
-    /// A backoff precedes the first attempt of every frame. The standard: no, a frame that finds the
-    /// medium idle for a DIFS is sent immediately (§9.2.5.1); ns-2.35: yes.
-    pub backoff_before_first: bool,
-    /// A station answers an RTS only if its medium is idle. The standard: only its NAV at the end
-    /// of the RTS matters (§9.2.5.7). ns-2.35: the CTS is also suppressed by anything that makes
-    /// the medium busy when it would start (a NAV, also one set for an EIFS; a frame under
-    /// reception), and while the station itself waits for a response.
-    pub cts_needs_idle: bool,
-    /// Data is sent after a CTS only if the medium is idle. The standard: always (§9.2.5.7).
-    /// ns-2.35 checks medium and NAV again; if busy, it doubles the contention window, backs off
-    /// and sends another RTS without counting a retry. This is the only case in which a station of
-    /// ns-2.35 can find the medium busy when it transmits.
-    pub data_needs_idle: bool,
-    /// A station that has sent a CTS counts no slots while it waits for the data. The standard has
-    /// no such rule, slots are counted again after a DIFS; ns-2.35: until the data could have
-    /// ended.
-    pub cts_holds_backoff: bool,
-    /// EIFS by means of the NAV. The standard: after a reception failure an EIFS replaces the DIFS,
-    /// and the next correctly received frame ends it (§9.2.3.4). ns-2.35 sets the NAV for an EIFS:
-    /// a DIFS is added to it, nothing ends it, and it prevents answering an RTS.
-    pub eifs_is_nav: bool,
-    /// An EIFS also follows a frame that was only sensed: too weak to decode, or begun while the
-    /// station was transmitting. The standard: no, the physical layer detects no frame then;
-    /// ns-2.35: yes.
-    pub eifs_when_only_sensed: bool,
-    /// An EIFS includes an ACK at 1 Mbit/s, whatever the physical layer. The standard: at the
-    /// layer's lowest mandatory rate ([`DcfConfig::lowest_rate`]); ns-2.35: yes.
-    pub eifs_at_1_mbps: bool,
-    /// Capture: which of the overlapping frames is received.
-    pub capture: CaptureModel,
-    /// A CTS resets the short retry count (§9.2.5.3). ns-2: since February 2003; before that,
-    /// together with `counts_outlive_packets`, every seventh failed RTS cost a packet.
-    pub cts_resets_short_count: bool,
-    /// Retry counts are kept for the next packet after a packet was discarded, or after an ACK that
-    /// resets only the other count. The standard keeps the counts per packet (§9.2.5.3); ns-2.35
-    /// has one pair per station.
-    pub counts_outlive_packets: bool,
-    /// A backoff follows the last failure of a packet, whether or not there is a next packet
-    /// (§9.2.5.2). ns-2.35: only after a success; its next frame draws one anyway.
-    pub backoff_after_giving_up: bool,
-    /// Timeout for a CTS or an ACK.
-    pub response_timeout: ResponseTimeout,
-    /// A DIFS precedes the first slot of the backoff after a timeout. The standard: no, if the
-    /// medium was idle for a DIFS at the timeout (§9.2.5.2); ns-2.35: yes.
-    pub difs_after_timeout: bool,
-    /// A NAV set by an RTS is reset if no frame follows (§9.2.5.4, optional). ns-2.35: no.
-    pub rts_nav_ends: bool,
-    /// Duration fields are rounded up to a microsecond (§7.1.3.2). ns-2.35: to the nearest.
-    pub durations_round_up: bool,
-    /// Error probability of a frame that could be decoded, for each receiver.
-    pub frame_error: Probability,
-    /// Delay of a packet in the link layer before it enters the interface queue; implemented by the
-    /// driver. The standard: none; ns-2.35: 25 µs.
-    pub delay_down: Duration,
-    /// Delay of a received packet in the link layer before the network layer receives it;
-    /// implemented by the driver. The standard: none; ns-2.35: 25 µs.
-    pub delay_up: Duration,
+/// Passes the options of the DCF to a macro, after what it is given: see [`configuration!`](driftway_base::configuration).
+#[macro_export]
+macro_rules! dcf_options {
+    ($table:ident! { $($head:tt)* }) => { $table! { $($head)* options {
+        /// Physical layer: `"dsss"`, or `"erp-ofdm"`, 802.11g without older stations (IEEE 802.11-2007 §19), whose rates
+        /// are 6, 9, 12, 18, 24, 36, 48 and 54 Mbit/s and whose frames take whole symbols of 4 µs and 6 µs more. With
+        /// `"erp-ofdm"` the defaults are `data_rate = "54 Mbit/s"`, the highest of 6, 12 and 24 Mbit/s up to it as
+        /// `basic_rate`, `preamble = "20 us"`, `slot = "9 us"` and `cw_min = 15`.
+        phy: Phy as Keyword<Phy> = Phy::Dsss;
+        /// Bit rate of unicast data frames.
+        data_rate: Rate as BitRate = Rate::from_bps(2_000_000);
+        /// Bit rate of RTS, CTS, ACK and broadcast frames.
+        basic_rate: Rate as BitRate = Rate::from_bps(1_000_000);
+        /// Duration of the PLCP preamble and header before each frame (IEEE 802.11-1999 §15.2.2).
+        preamble: Duration as Time [at_most(Time::from_secs(1))] = Duration::from_micros(192);
+        /// Slot time (aSlotTime, IEEE 802.11-1999 §15.3.3).
+        slot: Duration as Time [positive(), at_most(Time::from_millis(10))]
+            = Duration::from_micros(20);
+        /// Short interframe space (aSIFSTime, IEEE 802.11-1999 §15.3.3); the DIFS is this plus two
+        /// slots.
+        sifs: Duration as Time [positive(), at_most(Time::from_millis(10))]
+            = Duration::from_micros(10);
+        /// Minimum contention window in slots, a power of two minus one (aCWmin, IEEE 802.11-1999
+        /// §15.3.3).
+        cw_min: u16 = 31;
+        /// Maximum contention window in slots, a power of two minus one (aCWmax, IEEE 802.11-1999
+        /// §15.3.3).
+        cw_max: u16 = 1023;
+        /// Frame size, with MAC header and FCS, above which a unicast frame is preceded by RTS and CTS
+        /// (dot11RTSThreshold, IEEE 802.11-1999 §9.2.6); `"0 B"`: all unicast frames; no frame is
+        /// longer than the default.
+        rts_threshold: u32 as Size [range("the frame size in bytes", 0..=4_294_967_295)] = 2347
+            => 0,
+            "Annex D: dot11RTSThreshold is 2347 by default, so that RTS is not used.",
+            "`RTSThreshold_` 0: an RTS precedes every unicast frame.";
+        /// Maximum number of attempts for an RTS, or for a frame sent without RTS
+        /// (dot11ShortRetryLimit, IEEE 802.11-1999 §9.2.5.3).
+        short_retry_limit: u8 [range("the number of attempts", 1..=255)] = 7;
+        /// Maximum number of attempts for a frame longer than `network.mac.rts_threshold`
+        /// (dot11LongRetryLimit, IEEE 802.11-1999 §9.2.5.3).
+        long_retry_limit: u8 [range("the number of attempts", 1..=255)] = 4;
+        /// Size of the MAC header and FCS of a data frame (IEEE 802.11-1999 §7.2.2).
+        header_bytes: u32 as Size [range("the number of bytes", 0..=1000)] = 28 => 34,
+            "§7.2.2: three addresses where there is no distribution system; 24 bytes and the FCS.",
+            "Counts a fourth address in every data frame (`sizeof(hdr_mac802_11)`).";
+        /// Size of the LLC and SNAP headers in front of a packet (RFC 1042).
+        llc_bytes: u32 as Size [range("the number of bytes", 0..=1000)] = 8 => 0,
+            "RFC 1042: LLC and SNAP headers precede an IP packet.",
+            "Neither.";
+        /// The backoff is drawn from 0 to CW inclusive (IEEE 802.11-1999 §9.2.4); false: from 0 to CW −
+        /// 1, as in ns-2.35.
+        backoff_includes_cw: bool = true => false,
+            "§9.2.4: a backoff is drawn from [0, CW], inclusive.",
+            "`Random::random() % cw`: [0, CW − 1].";
+        /// A DIFS and a backoff precede the first attempt of every frame, as in ns-2.35; false: a frame
+        /// that finds the medium idle for a DIFS is sent without backoff (IEEE 802.11-1999 §9.2.5.1).
+        backoff_before_first: bool = false => true,
+            "§9.2.5.1: a frame that finds the medium idle for a DIFS is sent at once.",
+            "Defers for a DIFS and a backoff before every frame.";
+        /// A CTS is suppressed whenever the medium is busy for any reason, as in ns-2.35; false: only
+        /// the NAV suppresses it (IEEE 802.11-1999 §9.2.5.7).
+        cts_needs_idle: bool = false => true,
+            "§9.2.5.7: a CTS answers an RTS unless the NAV indicates a busy medium.",
+            "A CTS that is due is dropped if the medium is busy for any reason or the NAV is set, \
+             also by an EIFS (`check_pktCTRL`): a main cause of false link failures in chains.";
+        /// A data frame after a CTS is sent only if the medium is idle, as in ns-2.35; false: it
+        /// follows the CTS after a SIFS (IEEE 802.11-1999 §9.2.5.7).
+        data_needs_idle: bool = false => true,
+            "§9.2.5.7: the data frame follows the CTS after a SIFS, regardless of the medium.",
+            "Checks the medium again (`check_pktTx`); if it is busy, the contention window grows \
+             and the frame backs off, and no retry is counted.";
+        /// A station that has sent a CTS freezes its backoff until the data frame could have ended, as
+        /// in ns-2.35.
+        cts_holds_backoff: bool = false => true,
+            "No such rule: the backoff resumes a DIFS after the CTS.",
+            "A station that has sent a CTS freezes its backoff until the data could have ended \
+             (`transmit`, timer of the CTS).";
+        /// An EIFS sets the NAV, as in ns-2.35; false: it replaces the DIFS after a frame received in
+        /// error, and ends with the next correct frame (IEEE 802.11-1999 §9.2.3.4).
+        eifs_is_nav: bool = false => true,
+            "§9.2.3.4: an EIFS replaces the DIFS after a frame received in error, and the next \
+             correct frame ends it.",
+            "`set_nav(usec(eifs))`: the DIFS is added, nothing ends it early, and no RTS is \
+             answered meanwhile.";
+        /// An EIFS also follows a frame that was only sensed, or that began while the station was
+        /// transmitting, as in ns-2.35.
+        eifs_when_only_sensed: bool = false => true,
+            "§9.2.3.4: after a frame that the physical layer indicated; it does not indicate \
+             frames that it only senses.",
+            "Also after a frame that was only sensed, or began while the station was \
+             transmitting.";
+        /// The EIFS includes an ACK at 1 Mbit/s even with an OFDM preamble, as in ns-2.35; false: at
+        /// the lowest mandatory rate, which is 6 Mbit/s for OFDM (IEEE 802.11-2007 §9.2.3.5).
+        eifs_at_1_mbps: bool = false => true,
+            "IEEE 802.11-2007 §9.2.3.5: an EIFS includes an ACK at the lowest mandatory rate, \
+             which is 6 Mbit/s for OFDM.",
+            "At `PLCPDataRate_`, 1 Mbit/s, for every preamble.";
+        /// Capture model, with the ratio `radio.capture`: `"stronger"`, the stronger of two overlapping
+        /// frames is received; `"sinr"`, a frame is received if it exceeds the sum of all others; or
+        /// `"first"`, only the earlier of two, if it is the stronger one, as in ns-2.35.
+        capture: CaptureModel as Keyword<CaptureModel> = CaptureModel::Stronger
+            => CaptureModel::First,
+            "Leaves to the receiver which of two frames it receives; here it is the stronger one.",
+            "Only the earlier one can be received, if it is stronger by `CPThresh_`; a stronger \
+             later one collides (`recv`).";
+        /// A CTS resets the short retry count (IEEE 802.11-1999 §9.2.5.3).
+        cts_resets_short_count: bool = true;
+        /// The retry counts of a packet carry over to the next one, as in ns-2.35; false: they belong
+        /// to one packet (IEEE 802.11-1999 §9.2.5.3).
+        counts_outlive_packets: bool = false => true,
+            "§9.2.5.3: retry counts belong to a frame.",
+            "One pair per station: the counts carry over from one packet to the next (`ssrc_`, \
+             `slrc_`).";
+        /// A backoff follows the last failed attempt of a packet (IEEE 802.11-1999 §9.2.5.2).
+        backoff_after_giving_up: bool = true => false,
+            "§9.2.5.2: a backoff follows every transmission, including the last failed one.",
+            "Only after a success.";
+        /// Timeout for a CTS or ACK: `"preamble"`, until its preamble should have been received (IEEE
+        /// 802.11-1999 §9.2.8), or `{ whole-frame = "4 us" }`, until the whole frame should have been
+        /// received, with this allowance for the propagation delay of both directions,
+        /// as in ns-2.35.
+        response_timeout: ResponseTimeout as MacTimeout [at_most(Time::from_millis(10))] = ResponseTimeout::Preamble
+            => ResponseTimeout::WholeFrame { propagation: Duration::from_micros(4) },
+            "§9.2.8: no response has begun within SIFS, a slot and the delay of the reception \
+             indication.",
+            "Waits until the response should have ended, plus 2 × 2 µs of propagation delay; \
+             neighbours beyond 600 m cannot communicate.";
+        /// A DIFS separates a CTS or ACK timeout from the first backoff slot, as in ns-2.35 (IEEE
+        /// 802.11-1999 §9.2.5.2: no).
+        difs_after_timeout: bool = false => true,
+            "§9.2.5.2: the backoff continues if the medium was idle for a DIFS before the \
+             timeout.",
+            "A DIFS follows each timeout.";
+        /// A NAV set by an RTS is reset if no frame follows the RTS (IEEE 802.11-1999 §9.2.5.4).
+        rts_nav_ends: bool = true => false,
+            "§9.2.5.4: a NAV set by an RTS may be reset if no frame follows.",
+            "It is never reset.";
+        /// Duration fields are rounded up to whole microseconds (IEEE 802.11-1999 §7.1.3.2); false: to
+        /// the nearest one, as in ns-2.35.
+        durations_round_up: bool = true => false,
+            "§7.1.3.2: a duration is rounded up to a whole microsecond.",
+            "It is rounded to the nearest (`usec`).";
+        /// Link-layer delay of an outgoing packet before it enters the interface queue.
+        delay_down: Duration as Time [at_most(Time::from_secs(1))] = Duration::ZERO
+            => Duration::from_micros(25),
+            "No delay of a link layer above the MAC.",
+            "`LL delay_`: 25 µs before a packet enters the interface queue.";
+        /// Link-layer delay of a received packet before it reaches the network layer. It is simulated
+        /// together with `network.mac.delay_down` before the packet enters the interface queue, so that
+        /// the end-to-end sum is the same.
+        delay_up: Duration as Time [at_most(Time::from_secs(1))] = Duration::ZERO
+            => Duration::from_micros(25),
+            "The same.",
+            "25 µs before a received packet reaches the network layer.";
+    } } };
 }
+
+dcf_options! { configuration! {
+    /// Configuration of the distributed coordination function (DCF) of all stations. Sizes are those of a frame from
+    /// the end of the PLCP header to the end of the FCS.
+    pub struct DcfConfig {
+        /// IEEE 802.11-1999 with the DSSS physical layer of its clause 15.
+        STANDARD,
+        /// `Mac/802_11` of ns-2.35 as configured in published scripts.
+        NS2,
+    }
+    given {
+        /// Error probability of a frame that could be decoded, for each receiver.
+        frame_error: Probability = Probability::NEVER,
+    }
+} }
 
 named! {
     /// Capture models: which of the frames that overlap at a receiver is received. Except with `Sinr`,
     /// frames are compared in pairs, and interference power is not summed. The ratio is the radio's
-    /// ([`crate::RadioConfig::capture_ratio`]).
+    /// ([`crate::RadioConfig::capture`]).
     pub enum CaptureModel {
         /// The stronger frame, if the ratio suffices and the receiver can still lock on to it: it
         /// arrived first, or within the preamble of the earlier one, or the earlier one could not be
@@ -139,42 +212,6 @@ pub enum ResponseTimeout {
 }
 
 impl DcfConfig {
-    /// IEEE 802.11-1999.
-    pub const STANDARD: Self = Self {
-        phy: Phy::Dsss,
-        data_rate: Rate::from_bps(2_000_000),
-        basic_rate: Rate::from_bps(1_000_000),
-        preamble: Duration::from_micros(192),
-        slot: Duration::from_micros(20),
-        sifs: Duration::from_micros(10),
-        cw_min: 31,
-        cw_max: 1023,
-        rts_threshold: 2347,
-        short_retry_limit: 7,
-        long_retry_limit: 4,
-        header_bytes: 28,
-        llc_bytes: 8,
-        backoff_includes_cw: true,
-        backoff_before_first: false,
-        cts_needs_idle: false,
-        data_needs_idle: false,
-        cts_holds_backoff: false,
-        eifs_is_nav: false,
-        eifs_when_only_sensed: false,
-        eifs_at_1_mbps: false,
-        capture: CaptureModel::Stronger,
-        cts_resets_short_count: true,
-        counts_outlive_packets: false,
-        backoff_after_giving_up: true,
-        response_timeout: ResponseTimeout::Preamble,
-        difs_after_timeout: false,
-        rts_nav_ends: true,
-        durations_round_up: true,
-        frame_error: Probability::NEVER,
-        delay_down: Duration::ZERO,
-        delay_up: Duration::ZERO,
-    };
-
     /// 802.11g without older stations (IEEE 802.11-2007 §19): ERP-OFDM at 54 Mbit/s, control frames at 24 Mbit/s, and
     /// the short slot.
     pub const ERP_OFDM: Self = Self {
@@ -184,31 +221,6 @@ impl DcfConfig {
         preamble: Duration::from_micros(20),
         slot: Duration::from_micros(9),
         cw_min: 15,
-        ..Self::STANDARD
-    };
-
-    /// ns-2.35.
-    pub const NS2: Self = Self {
-        rts_threshold: 0,
-        header_bytes: 34,
-        llc_bytes: 0,
-        backoff_includes_cw: false,
-        backoff_before_first: true,
-        cts_needs_idle: true,
-        data_needs_idle: true,
-        cts_holds_backoff: true,
-        eifs_is_nav: true,
-        eifs_when_only_sensed: true,
-        eifs_at_1_mbps: true,
-        capture: CaptureModel::First,
-        counts_outlive_packets: true,
-        backoff_after_giving_up: false,
-        response_timeout: ResponseTimeout::WholeFrame { propagation: Duration::from_micros(4) },
-        difs_after_timeout: true,
-        rts_nav_ends: false,
-        durations_round_up: false,
-        delay_down: Duration::from_micros(25),
-        delay_up: Duration::from_micros(25),
         ..Self::STANDARD
     };
 
@@ -273,12 +285,6 @@ impl DcfConfig {
             FailReason::NoAck if self.uses_rts(packet) => self.long_retry_limit,
             FailReason::NoAck | FailReason::NoCts => self.short_retry_limit,
         }
-    }
-}
-
-impl Default for DcfConfig {
-    fn default() -> Self {
-        Self::STANDARD
     }
 }
 

@@ -1,18 +1,24 @@
 //! Formats of movement files.
 
-/// Format of a movement file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// ns-2's statements ([`super::ns2`]).
-    Ns2,
-    /// BonnMotion's native format ([`super::bonnmotion`]).
-    BonnMotion,
-    /// SUMO's floating car data ([`super::sumo_fcd`]).
-    SumoFcd,
-    /// GPX tracks ([`super::gpx`]).
-    Gpx,
-    /// Comma-separated values ([`super::table`]).
-    Csv,
+use driftway_base::named;
+
+named! {
+    /// Format of a movement file.
+    pub enum Format {
+        /// Lines such as `$node_(0) set X_ 10` and `$ns_ at 1 "$node_(0) setdest 20 30 5"`, as ns-2's
+        /// setdest and BonnMotion's ns-2 export write them. The node with the lowest number is node 0,
+        /// the next one node 1, and so on.
+        Ns2 = "ns-2",
+        /// BonnMotion's native format, one line per node with repeated time, x and y.
+        BonnMotion = "bonnmotion",
+        /// SUMO's floating car data (`sumo --fcd-output`). Each vehicle, person and container is a node.
+        SumoFcd = "sumo-fcd",
+        /// Tracks of a satellite receiver. Each `<trk>` is a node; its points have times.
+        Gpx = "gpx",
+        /// A first line `node,time_s,x_m,y_m` or `node,time_s,latitude,longitude`, and a line for each
+        /// position of a node.
+        Csv = "csv",
+    }
 }
 
 impl Format {

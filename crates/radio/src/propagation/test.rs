@@ -1,6 +1,6 @@
 use driftway_base::StationId;
 
-use super::{Propagation, PropagationModel, RadioConfig, Threshold};
+use super::{LogDistance, Propagation, PropagationModel, RadioConfig, Threshold};
 
 fn radio(config: RadioConfig) -> Propagation {
     Propagation::new(&config, 10, 1).expect("a valid radio")
@@ -69,7 +69,11 @@ fn a_frame_is_received_up_to_the_range_and_not_beyond() {
         PropagationModel::Friis,
         PropagationModel::TwoRay,
         PropagationModel::Range,
-        PropagationModel::LogDistance { exponent: 2.7, shadowing_db: 0.0, decorrelation: None },
+        PropagationModel::LogDistance(LogDistance {
+            exponent: 2.7,
+            shadowing_db: 0.0,
+            decorrelation: None,
+        }),
     ];
     for model in models {
         let radio = radio(RadioConfig { model, ..RadioConfig::STANDARD });
@@ -85,16 +89,22 @@ fn a_frame_is_received_up_to_the_range_and_not_beyond() {
 
 #[test]
 fn power_falls_by_the_exponent() {
-    let model =
-        PropagationModel::LogDistance { exponent: 3.0, shadowing_db: 0.0, decorrelation: None };
+    let model = PropagationModel::LogDistance(LogDistance {
+        exponent: 3.0,
+        shadowing_db: 0.0,
+        decorrelation: None,
+    });
     let radio = radio(RadioConfig { model, ..RadioConfig::STANDARD });
     close(radio.power(400.0) / radio.power(1600.0), 8.0, 1e-12);
     assert!(!radio.varies());
 }
 
 fn shadowed(stations: u32, seed: u64) -> Propagation {
-    let model =
-        PropagationModel::LogDistance { exponent: 3.0, shadowing_db: 6.0, decorrelation: None };
+    let model = PropagationModel::LogDistance(LogDistance {
+        exponent: 3.0,
+        shadowing_db: 6.0,
+        decorrelation: None,
+    });
     Propagation::new(&RadioConfig { model, ..RadioConfig::STANDARD }, stations, seed)
         .expect("a valid radio")
 }
@@ -163,11 +173,11 @@ fn shadows(radio: &mut Propagation, stations: u32, moved: f64) -> Vec<f64> {
 
 #[test]
 fn shadowing_changes_as_stations_move() {
-    let model = PropagationModel::LogDistance {
+    let model = PropagationModel::LogDistance(LogDistance {
         exponent: 3.0,
         shadowing_db: 6.0,
         decorrelation: Some(20.0),
-    };
+    });
     let config = RadioConfig { model, ..RadioConfig::STANDARD };
     let new = || Propagation::new(&config, 400, 1).unwrap();
     let mut radio = new();
@@ -209,16 +219,22 @@ fn invalid_parameters_are_rejected_by_name() {
     let standard = RadioConfig::STANDARD;
     assert_eq!(refused(RadioConfig { power: 0.0, ..standard }), "power");
     assert_eq!(refused(RadioConfig { frequency: f64::NAN, ..standard }), "frequency");
-    assert_eq!(refused(RadioConfig { capture_ratio: 0.5, ..standard }), "capture");
+    assert_eq!(refused(RadioConfig { capture: 0.5, ..standard }), "capture");
     assert_eq!(refused(RadioConfig { receive: Threshold::Distance(-1.0), ..standard }), "receive");
     assert_eq!(refused(RadioConfig { sense: Threshold::Distance(249.0), ..standard }), "sense");
     assert_eq!(refused(RadioConfig { sense: Threshold::Power(0.0), ..standard }), "sense");
     let range = RadioConfig { model: PropagationModel::Range, ..standard };
     assert_eq!(refused(RadioConfig { receive: Threshold::Power(1e-9), ..range }), "receive");
-    let model =
-        PropagationModel::LogDistance { exponent: 0.0, shadowing_db: 0.0, decorrelation: None };
+    let model = PropagationModel::LogDistance(LogDistance {
+        exponent: 0.0,
+        shadowing_db: 0.0,
+        decorrelation: None,
+    });
     assert_eq!(refused(RadioConfig { model, ..standard }), "exponent");
-    let model =
-        PropagationModel::LogDistance { exponent: 2.0, shadowing_db: -1.0, decorrelation: None };
+    let model = PropagationModel::LogDistance(LogDistance {
+        exponent: 2.0,
+        shadowing_db: -1.0,
+        decorrelation: None,
+    });
     assert_eq!(refused(RadioConfig { model, ..standard }), "shadowing");
 }

@@ -24,7 +24,8 @@ impl Dsr {
         again: u8,
     ) -> Option<Duration> {
         let config = &self.config;
-        let listens = config.tap && again < config.try_passive_acks.min(config.max_maint_rexmt);
+        let listens =
+            config.promiscuous && again < config.try_passive_acks.min(config.max_maint_rexmt);
         (listens && has_further_hop(packet, to)).then_some(self.config.passive_ack_timeout)
     }
 

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use driftway_base::{Duration, Ipv4Addr};
+use driftway_base::{Duration, Ipv4Addr, configuration};
 
 use super::cache::RouteCache;
 use super::caching_rules::CachingRules;
@@ -42,39 +42,33 @@ pub struct CacheLimits {
     pub timeout: Option<Duration>,
 }
 
-/// Options of DSR-Update (yu-2004 §2.2), including parts that can be switched off to measure their effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UpdateOptions {
-    /// The number of data packets that a route has carried is ignored: the nodes on both sides of a broken
-    /// link are always notified. yu-2004: no.
-    pub ignore_data: bool,
-    /// The records of routes learned by a reply are ignored. yu-2004: no.
-    pub ignore_replies: bool,
-    /// The part of a route before its broken link is kept. yu-2004 does not specify it; by default no.
-    pub truncate: bool,
-    /// Other nodes are notified. yu-2004: yes. Without, it is a table of routes without a limit.
-    pub notify: bool,
-    /// The capacity of the secondary cache, for routes of overheard packets. yu-2004 §5.3.1 does not specify
-    /// it; 64 by default, as in ns-2.35.
-    pub secondary: u16,
+/// Passes the options of DSR-Update to a macro, after what it is given: see [`configuration!`](driftway_base::configuration).
+#[macro_export]
+macro_rules! update_options {
+    ($table:ident! { $($head:tt)* }) => { $table! { $($head)* options {
+        /// Ignores how many data packets a route has carried: the nodes on both sides of a broken link
+        /// are always notified.
+        ignore_data: bool = false;
+        /// Ignores which neighbours have learned a route from a reply.
+        ignore_replies: bool = false;
+        /// Keeps the part of a route before its broken link; false: the whole route is removed.
+        truncate: bool = false;
+        /// Notifies other nodes of broken links; false: the cache is only an unbounded table of routes.
+        notify: bool = true;
+        /// Maximum number of routes in the secondary cache, which holds the routes of overheard
+        /// packets; the oldest is evicted when it is full; 0: none are kept.
+        secondary: u16 = 64;
+    } } };
 }
 
-impl UpdateOptions {
-    /// The options of yu-2004.
-    pub const PAPER: Self = Self {
-        ignore_data: false,
-        ignore_replies: false,
-        truncate: false,
-        notify: true,
-        secondary: 64,
-    };
-}
-
-impl Default for UpdateOptions {
-    fn default() -> Self {
-        Self::PAPER
+update_options! { configuration! {
+    /// Options of DSR-Update (yu-2004 §2.2), including parts that can be switched off to measure their effect.
+    #[derive(Eq)]
+    pub struct UpdateOptions {
+        /// The options of yu-2004.
+        PAPER,
     }
-}
+} }
 
 impl CacheOptions {
     /// The limits, or the default if there are none.

@@ -1,170 +1,288 @@
 //! The configuration of DSR: the differences between the standard, ns-2.35 and the papers.
 
-use driftway_base::{Duration, named};
+use driftway_base::{Duration, configuration, named};
 
 use super::cache_descriptor::CacheLimits;
 use super::caches::CacheKind;
 use super::caching_rules::{CachePart, CachingRules};
 
-/// DSR's constants and options, each with its value in RFC 4728 and in ns-2.35 (`dsr/dsragent.cc` and the
-/// files around it).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DsrConfig {
-    /// Promiscuous receive mode. RFC 4728 §3.3.1: may. ns-2.35: yes.
-    pub tap: bool,
-    /// The route cache. RFC 4728 App. A recommends Link-MaxLife. ns-2.35 is built with paths (30 and 64)
-    /// without a timeout.
-    pub cache: CacheKind,
-    /// The maximum number of nodes of a route, both ends included; a header has room for 17. RFC 4728 has no
-    /// limit below 64 addresses. ns-2.35: 16.
-    pub max_nodes: u8,
-    /// The hop limit of a propagating request. RFC 4728 §9: 255. ns-2.35: the limit of 16 nodes ends a
-    /// request before any hop limit.
-    pub hop_limit: u8,
-    /// The discoveries that start with a non-propagating request (RFC 4728 §3.3.3).
-    pub ring_zero: NonPropagatingRequests,
-    /// The timeout of such a request. Both: 30 ms.
-    pub ring_zero_wait: Duration,
-    /// The time from a request to the next one. RFC 4728 §9: 500 ms. ns-2.35: 2 s, because it multiplies its
-    /// 500 ms before the first use.
-    pub request_period: Duration,
-    /// The factor of each further period. RFC 4728 §8.2.1: 2. ns-2.35: 4.
-    pub request_backoff: u32,
-    /// The longest period. Both: 10 s.
-    pub request_period_max: Duration,
-    /// The number of retries of a request before the buffered packets are dropped. RFC 4728 §9: 16. ns-2.35:
-    /// unlimited; packets are dropped one by one at their timeout.
-    pub request_retries: Option<u8>,
-    /// The rule by which duplicates of a request are recognized.
-    pub request_memory: RequestTablePolicy,
-    /// Requests are ignored that arrive over a link whose expected lifetime, by the received power and its
-    /// trend, is shorter than this, so that no route uses it (after dube-1997's signal stability). RFC 4728
-    /// and ns-2.35: none are.
-    pub avoid_fading: Option<Duration>,
-    /// The time for which a neighbour that a reply did not reach is blacklisted: of its requests only those
-    /// for this node itself are answered. RFC 4728 §4.6: required where the link layer needs bidirectional
-    /// links; the time is open, here RFC 3561's BLACKLIST_TIMEOUT. ns-2.35: no blacklist (0).
-    pub blacklist_timeout: Duration,
-    /// The maximum random delay of broadcasts and of replies to them. Both: 10 ms.
-    pub jitter: Duration,
-    /// The target answers every copy of a request. RFC 4728 §8.2.4: should. ns-2.35: yes.
-    pub answer_every_copy: bool,
-    /// Replies from the cache to requests for another node. RFC 4728 §8.2.3: should. ns-2.35: yes.
-    pub reply_from_cache: ReplyFromCache,
-    /// Replies from the cache are jittered, too. RFC 4728 §8.2.4: should. ns-2.35: no.
-    pub jitter_cached_replies: bool,
-    /// Other contents of a request that is answered from the cache, such as an error, are forwarded to the
-    /// target on the cached route. RFC 4728 §8.2.3: should. ns-2.35: they are discarded with the request.
-    pub forward_answered: bool,
-    /// H of RFC 4728 §8.2.5: a reply from the cache is delayed by H × (hops − 1 + r) and canceled if the
-    /// initiator is heard to use a route at least as good. RFC 4728: may; here no. ns-2.35: no.
-    pub reply_delay: Option<Duration>,
-    /// A node that forwards a reply caches its route. RFC 4728 §8.1.4: should; yu-2004 §2.1: yes. ns-2.35:
-    /// no, it learns the route from the first packet on it.
-    pub cache_forwarded_replies: bool,
-    /// The reverse route of a request is cached. RFC 4728 §8.1.4: should. ns-2.35: no.
-    pub cache_requests: bool,
-    /// Source routes of forwarded and overheard packets are cached. Both: yes.
-    pub cache_source_routes: bool,
-    /// Source routes of received packets are cached. RFC 4728 §8.1.4: should. ns-2.35: no.
-    pub cache_received_routes: bool,
-    /// The part of the cache for overheard replies, if there are two. yu-2004 §5.3.1 on the Monarch code: the
-    /// primary. ns-2.35: the secondary.
-    pub overheard_replies: CachePart,
-    /// The part of the cache for source routes of packets. ns-2.35: the secondary.
-    pub source_routes: CachePart,
-    /// A learned link counts in both directions. RFC 4728 §3.3.1: where the link layer needs both. ns-2.35:
-    /// no.
-    pub learn_both_ways: bool,
-    /// A failed link is removed in both directions. RFC 4728 §8.3.5 removes the direction that failed; where
-    /// links are learned in both directions (§3.3.1), because a link is usable only if both work, both are
-    /// removed: otherwise each packet heard from the other end adds it again, and salvaged packets oscillate.
-    /// ns-2.35: one direction.
-    pub forget_both_ways: bool,
-    /// The capacity of the send buffer in packets; the oldest is evicted. RFC 4728 §4.2: open, 64 here.
-    /// ns-2.35: 64.
-    pub send_buffer: u16,
-    /// The time limit in the send buffer. Both: 30 s.
-    pub send_buffer_timeout: Duration,
-    /// The interval of scans of the send buffer, plus a random time up to the same. RFC 4728: exact timers
-    /// (`None`). ns-2.35: 30 ms, plus up to 30 ms.
-    pub scan: Option<Duration>,
-    /// Any new route releases the packets buffered for it. RFC 4728 §4.1: should. ns-2.35: only a reply, or
-    /// the next scan.
-    pub release_on_any_route: bool,
-    /// The interval between packets that are released by a reply. RFC 4728: none. ns-2.35: 30 ms, because of
-    /// ARP.
-    pub release_spacing: Duration,
-    /// The method to confirm that the next hop has received a packet. RFC 4728 §8.3: by the link layer if it
-    /// can. ns-2.35: so.
-    pub confirm: NextHopConfirmation,
-    /// MaxMaintRexmt, for network-layer confirmation: the number of retransmissions of a packet before its
-    /// link is considered broken. RFC 4728 §9: 2.
-    pub max_maint_rexmt: u8,
-    /// MaintHoldoffTime, for network-layer confirmation: the time for which a neighbour is considered
-    /// reachable after a confirmation. RFC 4728 §9: 250 ms.
-    pub maint_holdoff: Duration,
-    /// TryPassiveAcks, for network-layer confirmation: the number of transmissions with passive
-    /// acknowledgment, if the packet goes beyond the next hop, before an acknowledgment is requested. RFC
-    /// 4728 §9: 1.
-    pub try_passive_acks: u8,
-    /// PassiveAckTimeout. RFC 4728 §9: 100 ms.
-    pub passive_ack_timeout: Duration,
-    /// A packet that meets a failed link is salvaged, if another route is known. RFC 4728 §3.4.1: should.
-    /// ns-2.35: yes.
-    pub salvage: bool,
-    /// The maximum number of salvages of a packet. Both: 15.
-    pub salvage_limit: u8,
-    /// A forwarder without another route keeps the packet in its own send buffer, and may send this many
-    /// non-propagating requests for it. RFC 4728 §8.3.6: none, the packet is lost; so yu-2004. ns-2.35: 1
-    /// (`dsr_salvage_max_requests`).
-    pub salvage_requests: u8,
-    /// The rule for salvaging packets that carry a reply.
-    pub salvage_replies: SalvageReplies,
-    /// A failed link triggers one error to each source that has packets queued for it. RFC 4728 §3.4.2:
-    /// should. ns-2.35: one, for the packet that failed.
-    pub error_per_source: bool,
-    /// The error is sent before the packet is salvaged. RFC 4728 §8.3.6: should. ns-2.35: after.
-    pub error_first: bool,
-    /// An error that fails, and is nested in the error about that, increments the salvage count, and is
-    /// dropped at the salvage limit (total salvage count, RFC 4728 §6.4). ns-2.35: only the errors in the
-    /// packet are counted, so that errors about errors multiply.
-    pub count_errors: bool,
-    /// An error about a packet that holds errors contains them (nested errors). RFC 4728 §8.3.4, ns-2.35:
-    /// yes.
-    pub nest_errors: bool,
-    /// Explicit link failure notification: an error about a TCP data packet names it, whether it was salvaged
-    /// or lost (yu-2004 §3.1). RFC 4728 and ns-2.35: no.
-    pub elfn: bool,
-    /// Early packet loss notification: errors name all data that is lost on the link, and nodes that have
-    /// salvaged a packet relay them (yu-2004 §4). RFC 4728 and ns-2.35: no.
-    pub epln: bool,
-    /// Best-effort ACK delivery: errors name the acknowledgments that are lost on the link, and a node that
-    /// receives them and has a cached route retransmits the last one (yu-2004 §4). RFC 4728 and ns-2.35: no.
-    pub bead: bool,
-    /// A packet lists the nodes that have salvaged it, and notifications of its loss are relayed from one to
-    /// the next (yu-2004 §4.3.1, the extension). RFC 4728 and ns-2.35: no.
-    pub relay_notices: bool,
-    /// A node that forwards or overhears an error removes the link. Both: yes.
-    pub snoop_errors: bool,
-    /// The maximum age of the last received error that is piggybacked on the next request. RFC 4728 §3.4.4:
-    /// unlimited. ns-2.35: 1 s.
-    pub spread_error: Option<Duration>,
-    /// Automatic route shortening: a node that overhears a packet which would reach it later sends the source
-    /// the shorter route. Both: yes.
-    pub shorten: Option<RouteShortening>,
-    /// The hold-off time of such replies. Both: 1 s.
-    pub shorten_holdoff: Duration,
-    /// A packet to a neighbour carries a source route, too. RFC 4728 §8.1.1: not needed. ns-2.35: yes.
-    pub route_to_neighbour: bool,
-    /// Packet sizes are those of ns-2.35 (`dsr/hdr_sr.h`): a reply 5 bytes and all its nodes, a salvaged
-    /// route without the option's own 4 bytes, errors about flows 14 or 12 bytes.
-    pub ns2_sizes: bool,
-    /// Additional bytes of each TCP packet. RFC 791: none. ns-2.35: 20, a second IP header.
-    pub tcp_padding: i16,
-    /// Packets of an established flow carry no source route (RFC 4728 §3.5, optional). ns-2.35: compiled in.
-    pub flow_state: Option<FlowState>,
+/// Passes the options of DSR to a macro, after what it is given: see [`configuration!`](driftway_base::configuration).
+#[macro_export]
+macro_rules! dsr_options {
+    ($table:ident! { $($head:tt)* }) => { $table! { $($head)* options {
+        /// Promiscuous mode: nodes process frames addressed to other nodes (RFC 4728 §3.3.1).
+        promiscuous: bool = true;
+        /// Route cache, by its name: `"link-max-life"` (the link cache that RFC 4728 appendix A
+        /// recommends; at most 256 nodes and 1024 directed links, of which the quarter with the
+        /// shortest remaining lifetimes is evicted when it is full);
+        /// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }` (path caches); or
+        /// `"update"` (DSR-Update, yu-2004 §2.2), optionally with options,
+        /// `{ update = { truncate = true } }`.
+        cache: CacheKind as DsrCache [inside()] = CacheKind::LINK_MAX_LIFE
+            => CacheKind::paths(CacheLimits { primary: 30, secondary: 64, timeout: None }),
+            "Appendix A recommends a link cache, Link-MaxLife.",
+            "A path cache (dsr/mobicache.cc) with 30 and 64 paths, which are kept until they \
+             break.";
+        /// Maximum number of nodes in a route, both ends included; route requests for targets further
+        /// away are dropped as `route-too-long`.
+        max_nodes: u8 [range("the number of nodes", 2..=17)] = 17 => 16,
+            "Limited only by the size of an option, about sixty nodes; here lists have a fixed \
+             size.",
+            "MAX_SR_LEN 16.";
+        /// Hop limit of a propagating route request (DiscoveryHopLimit, RFC 4728 §9).
+        hop_limit: u8 [range("a hop limit of", 1..=255)] = 255;
+        /// Searches that begin with a non-propagating route request, which is not forwarded (RFC 4728
+        /// §3.3.3): `"never"`, `"first"` (the first search for a target) or `"each"` (as in ns-2.35).
+        ring_zero: NonPropagatingRequests as Keyword<NonPropagatingRequests> = NonPropagatingRequests::First
+            => NonPropagatingRequests::Each,
+            "§3.3.3: the first request for a target may be non-propagating.",
+            "Each search begins with a non-propagating request.";
+        /// Time for which replies to a non-propagating request are awaited (NonpropRequestTimeout, RFC
+        /// 4728 §9).
+        ring_zero_wait: Duration as Time [positive(), at_most(MAX_PROTOCOL_TIME)]
+            = Duration::from_millis(30);
+        /// Time between the first two propagating requests of a search (RequestPeriod, RFC 4728 §9).
+        request_period: Duration as Time [positive(), at_most(MAX_PROTOCOL_TIME)] = Duration::from_millis(500)
+            => Duration::from_secs(2),
+            "§9: RequestPeriod 500 ms.",
+            "2 s: its 500 ms are multiplied before their first use.";
+        /// Factor by which the period grows from one request of a search to the next (RFC 4728 §8.2.1).
+        request_backoff: u32 [range("a factor of", 1..=1000)] = 2 => 4,
+            "§8.2.1: the period doubles.",
+            "It is multiplied by four.";
+        /// Maximum period between two requests of a search (MaxRequestPeriod, RFC 4728 §9).
+        request_period_max: Duration as Time [positive(), at_most(MAX_PROTOCOL_TIME)]
+            = Duration::from_secs(10);
+        /// Maximum number of retransmissions of a route request, after which the packets waiting for
+        /// the route are dropped (MaxRequestRexmt, RFC 4728 §9); `"none"`: unlimited.
+        request_retries: Option<u8> as OrNone<u8> = Some(16) => None,
+            "§9: MaxRequestRexmt 16.",
+            "Unlimited; packets that wait too long are dropped one by one.";
+        /// Detection of duplicate route requests (Route Request Table, RFC 4728 §4.3):
+        /// `{ numbers = { nodes = 64, numbers = 16 } }`, the latest identifications of each node, or
+        /// `{ highest = { nodes = 128 } }`, only the highest one of each node, as in ns-2.35.
+        request_memory: RequestTablePolicy as RequestTableKind [inside()] = RequestTablePolicy::RecentIds { nodes: 64, ids: 16 }
+            => RequestTablePolicy::HighestId { nodes: 128 },
+            "§4.3, §9: RequestTableIds 16 for each of RequestTableSize 64 nodes.",
+            "The highest identification of each of 128 nodes (dsr/requesttable.cc).";
+        /// Ignores route requests that arrive over a link which, by the received power and its trend,
+        /// breaks within this time (after the signal stability of dube-1997); `"none"`: none are
+        /// ignored.
+        avoid_fading: Option<Duration> as OrNone<Time> = None;
+        /// Time for which a neighbour to which a route reply could not be delivered stays on the
+        /// blacklist (RFC 4728 §4.6): its route requests are answered by their target only, and not
+        /// forwarded; 0 s: no blacklist. RFC 4728 leaves the time open.
+        blacklist_timeout: Duration as Time [at_most(MAX_PROTOCOL_TIME)] = Duration::from_millis(5600)
+            => Duration::ZERO,
+            "§4.6: a neighbour that a reply did not reach is blacklisted; the time is not \
+             specified.",
+            "No blacklist.";
+        /// Maximum random delay of a broadcast and of a reply to one (BroadcastJitter, RFC 4728 §9).
+        jitter: Duration as Time [at_most(MAX_PROTOCOL_TIME)] = Duration::from_millis(10);
+        /// The target replies to every copy of a route request (RFC 4728 §8.2.4).
+        answer_every_copy: bool = true;
+        /// Replies of nodes other than the target from their route caches (RFC 4728 §8.2.3): `"never"`,
+        /// `"ring-zero"` (to non-propagating requests only) or `"always"`.
+        reply_from_cache: ReplyFromCache as Keyword<ReplyFromCache> = ReplyFromCache::Always;
+        /// Replies from a route cache are delayed by `network.routing.jitter` as well (RFC 4728
+        /// §8.2.4).
+        jitter_cached_replies: bool = true => false,
+            "§8.2.4: a reply is delayed by BroadcastJitter.",
+            "A reply from the cache is sent at once.";
+        /// Other options in a route request that is answered from a route cache, such as a route error,
+        /// are forwarded to the target along the cached route (RFC 4728 §8.2.3).
+        forward_answered: bool = true => false,
+            "§8.2.3: other options in a request that is answered from a cache are forwarded to \
+             the target.",
+            "They are discarded with the request (`replyFromRouteCache`).";
+        /// H of RFC 4728 §8.2.5: a reply from a route cache is delayed by H × (hops − 1 + r), with r
+        /// random in 0 to 1, and suppressed if the initiator is overheard using a route that is as
+        /// short; `"none"`: no delay.
+        reply_delay: Option<Duration> as OrNone<Time> [at_most(MAX_PROTOCOL_TIME)] = None;
+        /// A node that forwards a route reply caches its route (RFC 4728 §8.1.4).
+        cache_forwarded_replies: bool = true => false,
+            "§8.1.4: a node that forwards a reply should cache its route.",
+            "It learns the route from the first packet that uses it.";
+        /// A node that receives a route request caches the accumulated route (RFC 4728 §8.1.4).
+        cache_requests: bool = true => false,
+            "§8.1.4: the accumulated route of a request may be cached.",
+            "It is not cached.";
+        /// A node caches the source routes of the packets that it forwards or overhears (RFC 4728
+        /// §8.1.4).
+        cache_source_routes: bool = true;
+        /// A node caches the source routes of the packets that are addressed to it (RFC 4728 §8.1.4).
+        cache_received_routes: bool = true => false,
+            "§8.1.4: the source route of a received packet may be cached.",
+            "Only of those forwarded or overheard.";
+        /// Path cache in which routes of overheard replies are stored: `"primary"` or `"secondary"`.
+        /// Only with `network.routing.cache = { paths = … }`.
+        overheard_replies: CachePart as Keyword<CachePart> = CachePart::Secondary;
+        /// Path cache in which source routes of packets are stored: `"primary"` or `"secondary"`. Only
+        /// with `network.routing.cache = { paths = … }`.
+        source_routes: CachePart as Keyword<CachePart> = CachePart::Secondary;
+        /// A cached link is cached in both directions, because the MAC requires bidirectional links
+        /// (RFC 4728 §3.3.1).
+        learn_both_ways: bool = true => false,
+            "§3.3.1: where the MAC requires bidirectional links, links are cached in both \
+             directions.",
+            "In one direction.";
+        /// A failed link is removed from the cache in both directions (RFC 4728 §8.3.5 names the failed
+        /// direction).
+        forget_both_ways: bool = true => false,
+            "§8.3.5: the failed direction; here the other one too, because both are cached \
+             together.",
+            "In one direction.";
+        /// Maximum number of packets in a node's Send Buffer, which wait for a route (RFC 4728 §4.2);
+        /// the oldest is dropped when it is exceeded.
+        send_buffer: u16 [range("the number of packets", 1..=65_535)] = 64;
+        /// Maximum time for which a packet waits in the Send Buffer (SendBufferTimeout, RFC 4728 §9).
+        send_buffer_timeout: Duration as Time [positive(), at_most(MAX_PROTOCOL_TIME)]
+            = Duration::from_secs(30);
+        /// Period with which the Send Buffer is scanned; each period lies at random between this time
+        /// and twice this time, as in ns-2.35; `"none"`: timers are exact.
+        scan: Option<Duration> as OrNone<Time> [positive(), at_most(MAX_PROTOCOL_TIME)] = None
+            => Some(Duration::from_millis(30)),
+            "Timers are exact.",
+            "The send buffer is scanned every 30 to 60 ms (`BUFFER_CHECK`).";
+        /// Every route added to the cache releases the packets waiting for it (RFC 4728 §4.1); false:
+        /// only a route reply or the next scan of the Send Buffer does, as in ns-2.35.
+        release_on_any_route: bool = true => false,
+            "§4.1: every route added to the cache releases the packets waiting for it.",
+            "Only a reply or the next scan of the buffer does.";
+        /// Interval between the packets that a route reply releases; 0 s: all are sent at once.
+        release_spacing: Duration as Time [at_most(MAX_PROTOCOL_TIME)] = Duration::ZERO
+            => Duration::from_millis(30),
+            "Packets released by a reply are sent at once.",
+            "One packet every 30 ms, for the sake of ARP.";
+        /// Confirmation that the next hop has received a packet: `"link-layer"`, the failure reports of
+        /// the MAC (RFC 4728 §8.3.1), or `"network-layer"`, passive acknowledgments and acknowledgment
+        /// requests (RFC 4728 §8.3.2, §8.3.3), which also works over TDMA. With `"network-layer"` the
+        /// failure reports of the MAC are ignored, and `network.routing.flow_state` is not available.
+        confirm: NextHopConfirmation as Keyword<NextHopConfirmation>
+            = NextHopConfirmation::LinkLayer;
+        /// Maximum number of retransmissions of an unconfirmed packet before its link counts as broken
+        /// (MaxMaintRexmt, RFC 4728 §9). Only with `network.routing.confirm = "network-layer"`.
+        max_maint_rexmt: u8 = 2;
+        /// Time after a confirmation during which the same neighbour is not asked to acknowledge
+        /// further packets (MaintHoldoffTime, RFC 4728 §9); a packet that is lost in this time is not
+        /// retransmitted. Only with `network.routing.confirm = "network-layer"`.
+        maint_holdoff: Duration as Time [at_most(MAX_PROTOCOL_TIME)] = Duration::from_millis(250);
+        /// Number of times that a packet which travels beyond the next hop is sent with passive
+        /// acknowledgment before an acknowledgment is requested (TryPassiveAcks, RFC 4728 §9); 0:
+        /// acknowledgments are always requested. Needs `promiscuous`. Only with
+        /// `network.routing.confirm = "network-layer"`.
+        try_passive_acks: u8 = 1;
+        /// Time for which a passive acknowledgment is awaited (PassiveAckTimeout, RFC 4728 §9). Only
+        /// with `network.routing.confirm = "network-layer"`.
+        passive_ack_timeout: Duration as Time [positive(), at_most(MAX_PROTOCOL_TIME)]
+            = Duration::from_millis(100);
+        /// Packet salvaging (RFC 4728 §3.4.1): a packet whose next link has failed is sent along
+        /// another cached route.
+        salvage: bool = true;
+        /// Maximum number of times that one packet is salvaged (MAX_SALVAGE_COUNT, RFC 4728 §9).
+        salvage_limit: u8 [range("the number of times", 0..=15)] = 15;
+        /// Number of non-propagating requests that a forwarding node sends for a packet which it cannot
+        /// salvage and keeps in its Send Buffer meanwhile, as in ns-2.35; 0: the packet is dropped (RFC
+        /// 4728 §8.3.6).
+        salvage_requests: u8 = 0 => 1,
+            "§8.3.6: a packet that cannot be salvaged is dropped.",
+            "A forwarding node keeps it in its own send buffer, and sends a non-propagating \
+             request (`dsr_salvage_max_requests`).";
+        /// Salvaging of packets that carry a route reply: `"never"` (RFC 4728 §8.3.6) or
+        /// `"unless-broken"`, unless the failed link is part of the replied route, as in ns-2.35.
+        salvage_replies: SalvageReplies as Keyword<SalvageReplies> = SalvageReplies::Never
+            => SalvageReplies::UnlessBroken,
+            "§8.3.6: a reply is not salvaged where the MAC requires bidirectional links.",
+            "It is, unless the failed link is part of the reply (`dont_salvage_bad_replies`).";
+        /// Each source with packets queued for a failed link is sent a route error (RFC 4728 §3.4.2);
+        /// false: only the source of the packet that failed.
+        error_per_source: bool = true => false,
+            "§3.4.2: each source with packets queued for a failed link is sent an error.",
+            "One error, for the packet that failed.";
+        /// The route error is sent before the packet is salvaged (RFC 4728 §8.3.6); false: after.
+        error_first: bool = true => false,
+            "§8.3.6: the error is sent before the packet is salvaged.",
+            "After.";
+        /// A route error that itself fails counts as salvaged once more, and is dropped when the
+        /// salvage count reaches its maximum (total salvage count, RFC 4728 §6.4).
+        count_errors: bool = true => false,
+            "§6.4: an error that fails counts as salvaged once more (total salvage count).",
+            "Nested errors multiply, up to storms of hundreds of packets per second.";
+        /// A route error about a packet that contains route errors carries them along (RFC 4728
+        /// §8.3.4).
+        nest_errors: bool = true;
+        /// Explicit link failure notification (ELFN, yu-2004 §3.1): a route error about a TCP data
+        /// segment identifies the segment, whether it was salvaged or lost. The aid `"elfn"` defines
+        /// the sender's reaction.
+        elfn: bool = false;
+        /// Early packet loss notification (EPLN, yu-2004 §4): route errors identify all data packets
+        /// that were lost on the link, and a node that salvaged a packet relays them to the packet's
+        /// source. The aid `"epln"` defines the sender's reaction.
+        epln: bool = false;
+        /// Best-effort ACK delivery (BEAD, yu-2004 §4): route errors identify the TCP acknowledgments
+        /// that were lost on the link; a node that is notified and has a cached route retransmits the
+        /// latest one.
+        bead: bool = false;
+        /// A packet lists the nodes that have salvaged it, and loss notifications travel back from one
+        /// to the next (the extension of yu-2004 §4.3.1).
+        relay_notices: bool = false;
+        /// Nodes that forward or overhear a route error remove its link from their caches.
+        snoop_errors: bool = true;
+        /// Maximum age of the last received route error that a node piggybacks on its next route
+        /// request (RFC 4728 §3.4.4), or `"forever"`; `"none"`: none is piggybacked.
+        spread_error: Option<Duration> as OrNone<Lifetime> = Some(Duration::MAX)
+            => Some(Duration::from_secs(1)),
+            "§3.4.4: the last error is piggybacked on the next request.",
+            "Only if it is younger than 1 s.";
+        /// Automatic route shortening (RFC 4728 §3.4.3): a node that overhears a packet which lists it
+        /// further along the route sends the source a gratuitous reply. Repetitions are suppressed
+        /// `"per-sender"` (by source and overheard node, RFC 4728 §4.4) or `"per-route"` (as in
+        /// ns-2.35); `"none"`: no shortening.
+        shorten: Option<RouteShortening> as OrNone<Keyword<RouteShortening>> = Some(RouteShortening::PerSender)
+            => Some(RouteShortening::PerRoute),
+            "§4.4: a gratuitous reply is not repeated for GratReplyHoldoff, per source and \
+             overheard node.",
+            "Per route, for the last ten routes; because the time is stored with the wrong entry, \
+             a route triggers up to two replies.";
+        /// Time for which a gratuitous reply is not repeated (GratReplyHoldoff, RFC 4728 §9).
+        shorten_holdoff: Duration as Time [at_most(MAX_PROTOCOL_TIME)] = Duration::from_secs(1);
+        /// Packets to a neighbour carry a source route too, as in ns-2.35; false: they need none (RFC
+        /// 4728 §8.1.1).
+        route_to_neighbour: bool = false => true,
+            "§8.1.1: a packet to a neighbour needs no source route.",
+            "It carries one.";
+        /// DSR options have the sizes that ns-2.35 counts (dsr/hdr_sr.h); false: those of RFC 4728 §6.
+        ns2_sizes: bool = false => true,
+            "§6: the sizes of the options.",
+            "`dsr/hdr_sr.h` counts a reply with 5 bytes and all its nodes, a salvaged route \
+             without the option's own 4 bytes, errors about flows with 14 or 12 bytes; a node that \
+             forwards a request adds its header without removing the old one \
+             (`handleRouteRequest`).";
+        /// Bytes added to each TCP packet; ns-2.35 counts a second IP header of 20 bytes.
+        tcp_padding: i16 = 0 => 20,
+            "RFC 791: one IP header.",
+            "A TCP packet, whose IP header is already counted, gets another one: 20 bytes more \
+             (also with DSDV, but not with AODV).";
+        /// Flow state extension (RFC 4728 §3.5): packets of an established flow carry no source route.
+        /// `{ timeout = "60 s", establish = 3, refresh = "5 s" }`, or `"none"`. Needs
+        /// `network.routing.confirm = "link-layer"`.
+        flow_state: Option<FlowState> as OrNone<FlowState> [inside()] = None
+            => Some(FlowState { timeout_s: 60, establish: 3, refresh: Duration::from_secs(5), }),
+            "§3.5 is optional.",
+            "Compiled in (`dsragent_enable_flowstate`): most data packets carry no source route.";
+    } } };
 }
+
+dsr_options! { configuration! {
+    /// DSR's constants and options.
+    #[derive(Eq)]
+    pub struct DsrConfig {
+        /// RFC 4728.
+        STANDARD,
+        /// ns-2.35 (`dsr/dsragent.cc` and the files around it) as compiled by default.
+        NS2,
+    }
+} }
 
 named! {
     /// The method to confirm that the next hop has received a packet.
@@ -265,111 +383,5 @@ impl DsrConfig {
             source_routes: self.source_routes,
             route_to_neighbour: self.route_to_neighbour,
         }
-    }
-
-    /// RFC 4728.
-    pub const STANDARD: Self = Self {
-        tap: true,
-        cache: CacheKind::LINK_MAX_LIFE,
-        max_nodes: 17,
-        hop_limit: 255,
-        ring_zero: NonPropagatingRequests::First,
-        ring_zero_wait: Duration::from_millis(30),
-        request_period: Duration::from_millis(500),
-        request_backoff: 2,
-        request_period_max: Duration::from_secs(10),
-        request_retries: Some(16),
-        request_memory: RequestTablePolicy::RecentIds { nodes: 64, ids: 16 },
-        avoid_fading: None,
-        blacklist_timeout: Duration::from_millis(5600),
-        jitter: Duration::from_millis(10),
-        answer_every_copy: true,
-        reply_from_cache: ReplyFromCache::Always,
-        jitter_cached_replies: true,
-        forward_answered: true,
-        reply_delay: None,
-        cache_forwarded_replies: true,
-        cache_requests: true,
-        cache_source_routes: true,
-        cache_received_routes: true,
-        overheard_replies: CachePart::Secondary,
-        source_routes: CachePart::Secondary,
-        learn_both_ways: true,
-        forget_both_ways: true,
-        send_buffer: 64,
-        send_buffer_timeout: Duration::from_secs(30),
-        scan: None,
-        release_on_any_route: true,
-        release_spacing: Duration::ZERO,
-        confirm: NextHopConfirmation::LinkLayer,
-        max_maint_rexmt: 2,
-        maint_holdoff: Duration::from_millis(250),
-        try_passive_acks: 1,
-        passive_ack_timeout: Duration::from_millis(100),
-        salvage: true,
-        salvage_limit: 15,
-        salvage_requests: 0,
-        salvage_replies: SalvageReplies::Never,
-        error_per_source: true,
-        error_first: true,
-        count_errors: true,
-        nest_errors: true,
-        elfn: false,
-        epln: false,
-        bead: false,
-        relay_notices: false,
-        snoop_errors: true,
-        spread_error: Some(Duration::MAX),
-        shorten: Some(RouteShortening::PerSender),
-        shorten_holdoff: Duration::from_secs(1),
-        route_to_neighbour: false,
-        ns2_sizes: false,
-        tcp_padding: 0,
-        flow_state: None,
-    };
-
-    /// ns-2.35 as compiled by default.
-    pub const NS2: Self = Self {
-        cache: CacheKind::paths(CacheLimits { primary: 30, secondary: 64, timeout: None }),
-        max_nodes: 16,
-        ring_zero: NonPropagatingRequests::Each,
-        request_period: Duration::from_secs(2),
-        request_backoff: 4,
-        request_retries: None,
-        request_memory: RequestTablePolicy::HighestId { nodes: 128 },
-        avoid_fading: None,
-        blacklist_timeout: Duration::ZERO,
-        jitter_cached_replies: false,
-        forward_answered: false,
-        cache_forwarded_replies: false,
-        cache_requests: false,
-        cache_received_routes: false,
-        learn_both_ways: false,
-        forget_both_ways: false,
-        scan: Some(Duration::from_millis(30)),
-        release_on_any_route: false,
-        release_spacing: Duration::from_millis(30),
-        salvage_requests: 1,
-        salvage_replies: SalvageReplies::UnlessBroken,
-        error_per_source: false,
-        error_first: false,
-        count_errors: false,
-        spread_error: Some(Duration::from_secs(1)),
-        shorten: Some(RouteShortening::PerRoute),
-        route_to_neighbour: true,
-        ns2_sizes: true,
-        tcp_padding: 20,
-        flow_state: Some(FlowState {
-            timeout_s: 60,
-            establish: 3,
-            refresh: Duration::from_secs(5),
-        }),
-        ..Self::STANDARD
-    };
-}
-
-impl Default for DsrConfig {
-    fn default() -> Self {
-        Self::STANDARD
     }
 }

@@ -189,10 +189,10 @@ impl RoutingProtocol for Dsr {
         to: Ipv4Addr,
         packet: &RoutedPacket,
     ) -> bool {
-        if self.config.tap {
+        if self.config.promiscuous {
             self.on_passive_ack(now, from, packet);
         }
-        let new = self.config.tap && self.overhear(now, from, to, packet);
+        let new = self.config.promiscuous && self.overhear(now, from, to, packet);
         if new {
             self.after_event(now);
         }
@@ -260,7 +260,7 @@ impl RoutingProtocol for Dsr {
     }
 
     fn is_promiscuous(&self) -> bool {
-        self.config.tap
+        self.config.promiscuous
     }
 
     /// None is known without the packet.

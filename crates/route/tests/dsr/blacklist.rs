@@ -6,7 +6,7 @@ use driftway_route::{DsrConfig, NonPropagatingRequests, ReplyFromCache};
 use crate::net::{Net, Sent, address, ms};
 
 const PLAIN: DsrConfig = DsrConfig {
-    tap: false,
+    promiscuous: false,
     ring_zero: NonPropagatingRequests::Never,
     reply_from_cache: ReplyFromCache::Never,
     answer_every_copy: false,

@@ -60,7 +60,7 @@ fn on_the_last_hop_an_acknowledgment_is_requested() {
 #[test]
 fn without_promiscuous_mode_every_hop_requests_an_acknowledgment() {
     for config in
-        [DsrConfig { try_passive_acks: 0, ..NETWORK }, DsrConfig { tap: false, ..NETWORK }]
+        [DsrConfig { try_passive_acks: 0, ..NETWORK }, DsrConfig { promiscuous: false, ..NETWORK }]
     {
         let mut net = chain(config);
         net.send(0, 3, 2);

@@ -10,7 +10,7 @@ use crate::net::{FRAME, Net, Sent, address, ms, number};
 
 /// yu-2004's DSR without replies from caches, so that the known routes of each node are evident.
 const YU: DsrConfig = DsrConfig {
-    tap: false,
+    promiscuous: false,
     cache: CacheKind::paths(CacheLimits { primary: 30, secondary: 64, timeout: None }),
     jitter: Duration::ZERO,
     reply_from_cache: ReplyFromCache::Never,

@@ -87,7 +87,8 @@ fn sizes_are_those_of_the_standard_or_of_ns2() {
 #[test]
 fn errors_are_sent_to_each_source_or_to_one() {
     for (config, notified) in [(STANDARD, vec![0, 3]), (DsrConfig::NS2, vec![0])] {
-        let config = DsrConfig { jitter: Duration::ZERO, tap: false, flow_state: None, ..config };
+        let config =
+            DsrConfig { jitter: Duration::ZERO, promiscuous: false, flow_state: None, ..config };
         let mut net = Net::chain(config, 3 + 1);
         net.link(2, 3, false);
         net.link(1, 3, true);
@@ -111,7 +112,7 @@ fn errors_are_sent_to_each_source_or_to_one() {
 /// RFC 4728 §8.3.5: an error that fails itself is nested in the new one.
 #[test]
 fn errors_are_nested() {
-    let config = DsrConfig { tap: false, snoop_errors: false, ..STANDARD };
+    let config = DsrConfig { promiscuous: false, snoop_errors: false, ..STANDARD };
     let mut net = Net::chain(config, 5);
     net.send(0, 4, 1);
     net.run(ms(1000));
@@ -151,7 +152,7 @@ fn errors_are_nested() {
 #[test]
 fn an_error_is_piggybacked_on_the_next_request() {
     for (spread, answers) in [(Some(Duration::MAX), 0), (None, 1)] {
-        let config = DsrConfig { spread_error: spread, tap: false, ..STANDARD };
+        let config = DsrConfig { spread_error: spread, promiscuous: false, ..STANDARD };
         // Node 4, a neighbour of 0 and 1, knows a route over 1 and 2 to 3.
         let mut net = Net::chain(config, 5);
         net.link(3, 4, false);
@@ -185,7 +186,7 @@ fn a_forwarder_may_buffer_a_packet() {
     for (requests, is_found, delivered) in [(1, true, 2), (1, false, 1), (0, true, 1)] {
         let config = DsrConfig {
             jitter: Duration::ZERO,
-            tap: false,
+            promiscuous: false,
             salvage_requests: requests,
             flow_state: None,
             ..DsrConfig::NS2
@@ -249,7 +250,7 @@ fn a_watched_destination_is_reported_once() {
 /// Without nesting, an error that fails does not carry the error that it was about.
 #[test]
 fn nesting_is_optional() {
-    let config = DsrConfig { tap: false, snoop_errors: false, ..STANDARD };
+    let config = DsrConfig { promiscuous: false, snoop_errors: false, ..STANDARD };
     for nest_errors in [true, false] {
         let mut net = Net::chain(DsrConfig { nest_errors, ..config }, 5);
         net.send(0, 4, 1);
@@ -281,7 +282,7 @@ fn nesting_is_optional() {
 fn an_error_on_a_request_answered_from_a_cache_is_forwarded() {
     for forward_answered in [true, false] {
         let config = DsrConfig {
-            tap: false,
+            promiscuous: false,
             ring_zero: NonPropagatingRequests::Never,
             forward_answered,
             ..STANDARD

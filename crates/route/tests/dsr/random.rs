@@ -32,7 +32,7 @@ fn configs() -> impl Strategy<Value = DsrConfig> {
         let on = on.map(|on| on && one == 0);
         let flip = |value: bool, on: bool| value ^ on;
         DsrConfig {
-            tap: flip(config.tap, on[0]),
+            promiscuous: flip(config.promiscuous, on[0]),
             cache: if on[1] { cache } else { config.cache },
             ring_zero: if on[2] { NonPropagatingRequests::Never } else { config.ring_zero },
             answer_every_copy: flip(config.answer_every_copy, on[3]),

@@ -16,7 +16,7 @@ fn hops(sent: impl Iterator<Item = Sent>) -> Vec<(u64, usize, Option<usize>)> {
 #[test]
 fn a_neighbour_replies_from_its_cache() {
     for config in [STANDARD, NS2] {
-        let mut net = Net::chain(DsrConfig { tap: false, ..config }, 4);
+        let mut net = Net::chain(DsrConfig { promiscuous: false, ..config }, 4);
         net.send(1, 3, 1);
         net.run(ms(1000));
         let before = net.sent.len();
@@ -35,7 +35,8 @@ fn a_neighbour_replies_from_its_cache() {
         );
         assert_eq!(net.nodes[1].stats().replies_from_cache, 1);
     }
-    let config = DsrConfig { tap: false, reply_from_cache: ReplyFromCache::Never, ..STANDARD };
+    let config =
+        DsrConfig { promiscuous: false, reply_from_cache: ReplyFromCache::Never, ..STANDARD };
     let mut net = Net::chain(config, 4);
     net.send(1, 3, 1);
     net.run(ms(1000));
@@ -100,7 +101,7 @@ fn a_route_is_shortened() {
 fn overheard_routes_are_learned() {
     for config in [STANDARD, NS2] {
         for tap in [true, false] {
-            let mut net = Net::chain(DsrConfig { tap, ..config }, 5);
+            let mut net = Net::chain(DsrConfig { promiscuous: tap, ..config }, 5);
             net.link(3, 4, false);
             net.send(0, 3, 1);
             net.run(ms(500));
@@ -118,7 +119,7 @@ fn overheard_routes_are_learned() {
 #[test]
 fn a_forwarder_learns_from_the_reply_or_from_the_packet() {
     for (config, after_reply) in [(STANDARD, true), (NS2, false)] {
-        let mut net = Net::chain(DsrConfig { tap: false, ..config }, 4);
+        let mut net = Net::chain(DsrConfig { promiscuous: false, ..config }, 4);
         net.send(0, 3, 1);
         while net.replies().count() < 3 {
             net.run(net.now + Duration::from_micros(100));

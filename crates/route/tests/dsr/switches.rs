@@ -66,7 +66,7 @@ fn each_option_makes_a_difference() {
     let confirms = DsrConfig { confirm: NextHopConfirmation::NetworkLayer, ..rfc };
     let losses = DsrConfig { epln: true, bead: true, ..rfc };
     let cases = [
-        ("tap", rfc, DsrConfig { tap: false, ..rfc }),
+        ("tap", rfc, DsrConfig { promiscuous: false, ..rfc }),
         ("cache", rfc, DsrConfig { cache: paths(None), ..rfc }),
         ("cache size", ns2, DsrConfig { cache: few, ..ns2 }),
         ("cache timeout", ns2, DsrConfig { cache: paths(short), ..ns2 }),

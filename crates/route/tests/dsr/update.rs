@@ -14,7 +14,7 @@ use crate::net::{Net, Sent, address, number};
 type Link = (usize, usize);
 
 fn config(options: UpdateOptions) -> DsrConfig {
-    DsrConfig { cache: CacheKind::update(options), tap: false, ..DsrConfig::STANDARD }
+    DsrConfig { cache: CacheKind::update(options), promiscuous: false, ..DsrConfig::STANDARD }
 }
 
 fn has(net: &Net, node: usize, (a, b): Link) -> bool {
@@ -357,7 +357,8 @@ fn stale(cache: CacheKind, tap: bool, loss: usize) -> Stale {
     for seed in 0..40 {
         let n = 12;
         let mut random = RandomStream::new(seed, "test", 0);
-        let mut net = Net::new(DsrConfig { cache, tap, ..DsrConfig::STANDARD }, n, seed);
+        let mut net =
+            Net::new(DsrConfig { cache, promiscuous: tap, ..DsrConfig::STANDARD }, n, seed);
         join(&mut net, 3, &mut random);
         let mut snapshots = Vec::new();
         for _ in 0..8 {

@@ -3,17 +3,20 @@
 use std::borrow::Cow;
 
 use driftway_route::{
-    CACHES, CacheDescriptor, CacheKind, CacheLimits, CacheOptions, UpdateOptions,
+    CACHES, CacheDescriptor, CacheKind, CacheLimits, CacheOptions, UpdateOptions, update_options,
 };
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::json;
 
 use crate::Time;
 use crate::error::unknown_word;
 use crate::file_value::{FileValue, Lifetime};
 use crate::keys::keys;
 use crate::problem::{CheckResult, MAX_PROTOCOL_TIME};
-use crate::rules::{RuledValue, Table, table};
+use crate::rules::{RuledValue, Table};
+use crate::table::table;
 use crate::value_or::{self, Forms, Found};
 
 /// A route cache of [`CACHES`]: its name alone, `"link-max-life"` or `"update"`, or its name with
@@ -57,22 +60,100 @@ impl FileValue<CacheLimits> for PathCacheLimits {
     }
 }
 
-table! {
+update_options! { table! {
     /// Options of the cache of DSR-Update (yu-2004 §2.2): the table `update`. The defaults are the
     /// paper's algorithm; each option removes a part of it.
-    DsrUpdate of UpdateOptions = UpdateOptions::PAPER, "a table with the keys of `update`";
-    /// Ignores how many data packets a route has carried: the nodes on both sides of a broken link
-    /// are always notified.
-    ignore_data: bool,
-    /// Ignores which neighbours have learned a route from a reply.
-    ignore_replies: bool,
-    /// Keeps the part of a route before its broken link; false: the whole route is removed.
-    truncate: bool,
-    /// Notifies other nodes of broken links; false: the cache is only an unbounded table of routes.
-    notify: bool,
-    /// Maximum number of routes in the secondary cache, which holds the routes of overheard
-    /// packets; the oldest is evicted when it is full; 0: none are kept.
-    secondary: u16,
+    pub struct DsrUpdate of UpdateOptions = UpdateOptions::PAPER, "a table with the keys of `update`";
+} }
+
+/// Declares the tables of options of caches: how each is read, written and checked, and its schema.
+macro_rules! option_tables {
+    ($($(#[doc = $doc:literal])+ $kind:ident($table:ty),)+) => {
+        impl Serialize for DsrCache {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                let name = self.0.name();
+                match self.0.options() {
+                    _ if CacheKind::named(name, None) == Some(self.0) => name.serialize(to),
+                    CacheOptions::None => name.serialize(to),
+                    $(CacheOptions::$kind(options) => {
+                        let table = <$table>::from_config(options);
+                        to.serialize_newtype_variant("Cache", 0, name, &table)
+                    })+
+                }
+            }
+        }
+
+        /// The options of a cache whose options are of the same kind as `kind`; `None` if it has none.
+        fn read_options<'de, A: MapAccess<'de>>(
+            map: &mut A,
+            kind: CacheOptions,
+        ) -> Result<Option<CacheOptions>, A::Error> {
+            Ok(match kind {
+                CacheOptions::None => None,
+                $(CacheOptions::$kind(_) => {
+                    Some(CacheOptions::$kind(map.next_value::<$table>()?.to_config()))
+                })+
+            })
+        }
+
+        /// Schema and description of a table of options of this kind.
+        fn options_schema(
+            kind: CacheOptions,
+            generator: &mut SchemaGenerator,
+        ) -> Option<(Schema, &'static str)> {
+            match kind {
+                CacheOptions::None => None,
+                $(CacheOptions::$kind(_) => {
+                    let about = concat!($($doc),+).trim_ascii();
+                    Some((generator.subschema_for::<$table>(), about))
+                })+
+            }
+        }
+
+        impl RuledValue for DsrCache {
+            fn check_inside(&self, key: &str) -> CheckResult {
+                match self.0.options() {
+                    CacheOptions::None => Ok(()),
+                    $(CacheOptions::$kind(options) => {
+                        <$table>::from_config(options).check_ranges(&format!("{key}.{}", self.0.name()))
+                    })+
+                }
+            }
+        }
+    };
+}
+option_tables! {
+    /// `{ paths = { … } }`: path caches of discovered and of learned routes.
+    Limits(PathCacheLimits),
+    /// `{ update = { … } }`: the cache of DSR-Update (yu-2004 §2.2) with options.
+    Update(DsrUpdate),
+}
+
+/// Its name, or a table with its name as the only key.
+impl JsonSchema for DsrCache {
+    fn schema_name() -> Cow<'static, str> {
+        "DsrCache".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let by_name = CACHES.iter().filter(|cache| cache.options_are_optional);
+        let names: Vec<_> = by_name.map(|cache| cache.name).collect();
+        let tables = CACHES.iter().filter_map(|cache| {
+            let (options, about) = options_schema(cache.options, generator)?;
+            Some(json!({
+                "description": about,
+                "type": "object",
+                "additionalProperties": false,
+                "required": [cache.name],
+                "properties": { cache.name: options },
+            }))
+        });
+        let names = json!({ "type": "string", "enum": names });
+        let forms: Vec<_> = std::iter::once(names).chain(tables).collect();
+        json_schema!({ "anyOf": forms })
+    }
 }
 
 impl DsrCache {
@@ -91,27 +172,6 @@ impl FileValue<CacheKind> for DsrCache {
     }
     fn to_config(&self) -> CacheKind {
         self.0
-    }
-}
-
-impl Serialize for DsrCache {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let name = self.0.name();
-        if CacheKind::named(name, None) == Some(self.0) {
-            return to.serialize_unit_variant("Cache", 0, name);
-        }
-        match self.0.options() {
-            CacheOptions::None => to.serialize_unit_variant("Cache", 0, name),
-            CacheOptions::Limits(limits) => to.serialize_newtype_variant(
-                "Cache",
-                0,
-                name,
-                &PathCacheLimits::from_config(limits),
-            ),
-            CacheOptions::Update(options) => {
-                to.serialize_newtype_variant("Cache", 0, name, &DsrUpdate::from_config(options))
-            }
-        }
     }
 }
 
@@ -155,18 +215,9 @@ impl DsrCache {
             || A::Error::custom(format_args!("expected one key of {}", cache_names().join(", ")));
         let listed = map.next_key_seed(CacheNameSeed)?.ok_or_else(one)?;
         let name = listed.name;
-        let options = match listed.options {
-            CacheOptions::None => {
-                let message = format_args!("`{name}` has no value\nwrite \"{name}\"");
-                return Err(A::Error::custom(message));
-            }
-            CacheOptions::Limits(_) => {
-                CacheOptions::Limits(map.next_value::<PathCacheLimits>()?.to_config())
-            }
-            CacheOptions::Update(_) => {
-                CacheOptions::Update(map.next_value::<DsrUpdate>()?.to_config())
-            }
-        };
+        let options = read_options(&mut map, listed.options)?.ok_or_else(|| {
+            A::Error::custom(format_args!("`{name}` has no value\nwrite \"{name}\""))
+        })?;
         if map.next_key::<IgnoredAny>()?.is_some() {
             return Err(one());
         }
@@ -175,13 +226,6 @@ impl DsrCache {
 }
 
 value_or::by_forms!(DsrCache);
-
-impl RuledValue for DsrCache {
-    fn check_inside(&self, key: &str) -> CheckResult {
-        let Some((name, limits)) = self.limits() else { return Ok(()) };
-        limits.check_ranges(&format!("{key}.{name}"))
-    }
-}
 
 /// Deserializes the name as a key, so that an error about an unknown name points at it.
 struct CacheNameSeed;

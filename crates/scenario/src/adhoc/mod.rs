@@ -7,6 +7,7 @@ mod defaults;
 pub(crate) mod dsr;
 pub(crate) mod dsr_cache;
 pub(crate) mod energy;
+pub(crate) mod file_names;
 pub(crate) mod mac;
 pub(crate) mod mobility;
 pub(crate) mod movement;
@@ -21,7 +22,7 @@ pub(crate) mod seeded_movement;
 use std::sync::Arc;
 
 use driftway_base::Probability;
-use driftway_radio::mobility::{ConstantVelocity, InitialDistribution, Plane, RandomWaypoint};
+use driftway_radio::mobility::Plane;
 use driftway_radio::{DcfConfig, ParameterError, TdmaConfig};
 use serde::{Deserialize, Serialize};
 
@@ -29,15 +30,17 @@ pub use aodv::Aodv;
 pub use arp::Arp;
 pub use compat::Compat;
 pub use dsr::Dsr;
+pub use file_names::FileNames;
 pub use mac::{Dcf, Mac, Tdma};
-pub use mobility::{Mobility, MobilityModel, Point};
-pub use movement_file::{FileNames, MovementFile, MovementFormat};
-pub use radio::{CaptureRatio, Fading, Propagation, Radio};
+pub use mobility::{
+    Chain, ConstantVelocityKeys, Mobility, MovementFile, Point, RandomWaypointKeys, StaticPositions,
+};
+pub use radio::{CaptureRatio, Fading, Radio};
 pub use routing::Routing;
 
 use crate::keys::keys;
 use crate::problem::MAX_PROTOCOL_TIME;
-use crate::{Distance, Fault, OutagePlace, Queue, Speed, Time, fault};
+use crate::{Distance, Fault, OutagePlace, Queue, Time, fault};
 
 keys! {
     /// An ad hoc network, the table `[network]` with `kind = "adhoc"`: nodes 0 … `nodes` − 1 on a
@@ -51,7 +54,7 @@ keys! {
         /// models; where positions are given, they must lie within it.
         area: Option<(Distance, Distance)> => "unbounded",
         /// Positions and movement of the nodes.
-        mobility: Mobility,
+        mobility: Mobility [inside()],
         /// Content of the movement file, once the scenario is loaded.
         #[serde(skip)]
         movement: Option<Arc<driftway_radio::movement::Movement>>,
@@ -124,11 +127,11 @@ impl Adhoc {
     pub(crate) fn mobility_nodes(&self) -> Option<u32> {
         let count = match &self.mobility {
             Mobility::File(_) => self.movement.as_ref()?.nodes(),
-            Mobility::Chain { .. }
-            | Mobility::Model(MobilityModel::RandomWaypoint { .. })
-            | Mobility::Registered(_) => return None,
-            Mobility::Positions { positions }
-            | Mobility::Model(MobilityModel::ConstantVelocity { positions, .. }) => positions.len(),
+            Mobility::Chain(_) | Mobility::RandomWaypoint(_) | Mobility::Registered(_) => {
+                return None;
+            }
+            Mobility::Positions(StaticPositions { positions })
+            | Mobility::ConstantVelocity(ConstantVelocityKeys { positions, .. }) => positions.len(),
         };
         u32::try_from(count).ok()
     }
@@ -139,47 +142,9 @@ impl Adhoc {
     ///
     /// An invalid parameter, which a checked scenario does not have.
     pub fn mobility(&self, seed: u64) -> Result<driftway_radio::Mobility, ParameterError> {
-        let metres = |(x, y): Point| (x.0, y.0);
-        let area = self.area.map_or((0.0, 0.0), metres);
-        match &self.mobility {
-            Mobility::File(_) => Ok(match &self.movement {
-                Some(movement) => driftway_radio::Mobility::scripted((**movement).clone()),
-                None => driftway_radio::Mobility::fixed(&[]),
-            }),
-            Mobility::Model(MobilityModel::RandomWaypoint { speed, pause, steady_state }) => {
-                let start = if *steady_state {
-                    InitialDistribution::SteadyState
-                } else {
-                    InitialDistribution::Uniform
-                };
-                let (speed, pause) = ((speed.0.0, speed.1.0), (pause.0.0, pause.1.0));
-                let model = RandomWaypoint { area, speed, pause, start };
-                driftway_radio::Mobility::random_waypoint(&model, self.nodes(), seed)
-            }
-            Mobility::Model(MobilityModel::ConstantVelocity { positions, velocities }) => {
-                let node = |(position, velocity): (&Point, &(Speed, Speed))| ConstantVelocity {
-                    position: metres(*position),
-                    velocity: (velocity.0.0, velocity.1.0),
-                };
-                let nodes: Vec<_> = positions.iter().zip(velocities).map(node).collect();
-                driftway_radio::Mobility::constant_velocity(&nodes, area)
-            }
-            Mobility::Registered(model) => {
-                let plane = Plane { stations: self.nodes(), area, seed };
-                model.build(&plane).unwrap_or_else(|_| {
-                    // Never: the options of a loaded scenario are valid.
-                    Err(ParameterError::new("model", "invalid options", "those of the model"))
-                })
-            }
-            Mobility::Positions { positions } => {
-                let positions: Vec<_> = positions.iter().copied().map(metres).collect();
-                Ok(driftway_radio::Mobility::fixed(&positions))
-            }
-            Mobility::Chain { chain: Distance(spacing) } => {
-                let places = (0..self.nodes()).map(|node| (f64::from(node) * spacing, 0.0));
-                Ok(driftway_radio::Mobility::fixed(&places.collect::<Vec<_>>()))
-            }
-        }
+        let area = self.area.map_or((0.0, 0.0), mobility::metres);
+        let plane = Plane { stations: self.nodes(), area, seed };
+        self.mobility.build(&plane, self.movement.as_deref())
     }
 
     /// Configuration of the DCF; `None` with another MAC.

@@ -6,7 +6,7 @@ use std::path::Path;
 use driftway_radio::movement::{self, Movement, MovementError};
 use flate2::read::MultiGzDecoder;
 
-use super::movement_file::MovementFile;
+use super::mobility::MovementFile;
 use super::seeded_movement;
 use crate::error::Error;
 use crate::regular_file::read_bytes;

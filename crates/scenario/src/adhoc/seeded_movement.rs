@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::movement_file::MovementFile;
+use super::mobility::MovementFile;
 
 /// Stands for the seed in the name of a movement file.
 const SEED: &str = "{seed}";

@@ -1,13 +1,13 @@
 //! Validation of ad hoc networks.
 
 use driftway_base::{Duration, Rate};
-use driftway_radio::ParameterError;
 use driftway_radio::dcf::Phy;
+use driftway_radio::{ParameterError, PropagationKind};
 use driftway_route::NextHopConfirmation;
 
 use super::link;
-use crate::adhoc::mobility::{Mobility, MobilityModel, Point};
-use crate::adhoc::{Adhoc, Dcf, Dsr, Feedback, Mac, Propagation, Radio, Routing};
+use crate::adhoc::mobility::{Chain, ConstantVelocityKeys, Mobility, Point, StaticPositions};
+use crate::adhoc::{Adhoc, Dcf, Dsr, Feedback, Mac, Radio, Routing};
 use crate::file_value::Keyword;
 use crate::problem::{CheckResult, Problem, require};
 use crate::{BitRate, Decibel, Discipline, Distance, OrNone, Time};
@@ -96,13 +96,12 @@ fn check_mobility(network: &Adhoc) -> CheckResult {
                 }
             }
         }
-        Mobility::Model(_) | Mobility::Registered(_) => {
+        Mobility::RandomWaypoint(_) | Mobility::ConstantVelocity(_) | Mobility::Registered(_) => {
             require(network.area.is_some(), "network", || {
                 "this model of mobility needs an area\nadd `area = [\"1000 m\", \"1000 m\"]`".into()
             })?;
-            if let Mobility::Model(MobilityModel::ConstantVelocity { positions, velocities }) =
-                &network.mobility
-            {
+            if let Mobility::ConstantVelocity(model) = &network.mobility {
+                let ConstantVelocityKeys { positions, velocities } = model;
                 require(positions.len() == velocities.len(), key("velocities"), || {
                     format!(
                         "{} velocities for {} positions\nthere is one for each node",
@@ -113,18 +112,15 @@ fn check_mobility(network: &Adhoc) -> CheckResult {
                 check_points(&key("positions"), positions, network.area)?;
             }
         }
-        Mobility::Positions { positions } => {
+        Mobility::Positions(StaticPositions { positions }) => {
             check_points(&key("positions"), positions, network.area)?
         }
-        Mobility::Chain { chain: Distance(spacing) } => {
-            require(*spacing > 0.0, key("chain"), || {
-                format!("a spacing of {spacing} m\nspacings are above 0 m")
-            })?;
+        Mobility::Chain(Chain { chain: Distance(spacing) }) => {
             let end = spacing * f64::from(network.nodes().saturating_sub(1));
             require_in_area(key("chain"), (Distance(end), Distance(0.0)), network.area)?;
         }
     }
-    let is_listed = matches!(network.mobility, Mobility::Model(_));
+    let is_listed = matches!(network.mobility, Mobility::ConstantVelocity(_));
     network.mobility(0).map(|_| ()).map_err(|bad| {
         bad_parameter(bad, |parameter| match parameter {
             "area" => "network.area".into(),
@@ -171,7 +167,7 @@ fn check_radio(radio: &Radio, nodes: u32) -> CheckResult {
             format!("receive_threshold without {name}_threshold\nadd {name}_threshold")
         })?;
     }
-    let log_distance = radio.propagation == Propagation::LogDistance;
+    let log_distance = radio.propagation == Keyword(PropagationKind::LogDistance);
     for (name, written) in
         [("exponent", radio.exponent.is_some()), ("shadowing", radio.shadowing.is_some())]
     {

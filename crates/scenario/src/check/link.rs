@@ -4,11 +4,10 @@ use driftway_base::Duration;
 use driftway_link::{CodelConfig, Duplex, RedConfig};
 
 use crate::problem::{CheckResult, require, require_positive, require_range};
-use crate::queue::MIN_BYTES;
 use crate::trace::TraceFile;
 use crate::{
-    BurstLosses, Delay, Discipline, Link, LinkDelay, LinkOverride, LinkRate, PeriodicLosses, Queue,
-    Reverse, Size, Time,
+    BurstLosses, Delay, DelaySteps, Discipline, Link, LinkDelay, LinkOverride, LinkRate,
+    PeriodicLosses, Queue, Reverse, Time, UniformDelay,
 };
 
 pub(super) fn check_link(key: &str, link: &Link) -> CheckResult {
@@ -87,16 +86,11 @@ fn refuse_both_forms(key: &str, rate: Option<&LinkRate>, trace: Option<&TraceFil
 }
 
 fn check_link_delay(key: &str, delay: &LinkDelay) -> CheckResult {
-    if let LinkDelay::Steps { steps, every } = delay {
+    if let LinkDelay::Steps(DelaySteps { steps, .. }) = delay {
         require(!steps.is_empty(), format!("{key}.steps"), || {
             "no step\nadd delays, such as steps = [\"20 ms\", \"35 ms\"]".into()
         })?;
-        require_positive(format!("{key}.every"), *every)?;
     }
-    let correlation = delay.correlation();
-    require((0.0..=1.0).contains(&correlation), format!("{key}.correlation"), || {
-        format!("a correlation of {correlation}\nit is from 0 to 1")
-    })?;
     check_delay(key, delay.distribution())
 }
 
@@ -135,17 +129,10 @@ fn reject_adhoc_keys(key: &str, queue: &Queue) -> CheckResult {
 }
 
 pub(super) fn check_delay(key: &str, delay: Delay) -> CheckResult {
-    match delay {
-        Delay::Fixed(_) => Ok(()),
-        Delay::Uniform { uniform: (low, high) } => require(low <= high, key, || {
-            format!("{low} is longer than {high}\nthe shorter one comes first")
-        }),
-        Delay::MeanSpread { spread, .. } => {
-            require((0.0..=1.0).contains(&spread), format!("{key}.spread"), || {
-                format!("a spread of {spread}\nspreads are fractions of the mean, from 0 to 1")
-            })
-        }
-    }
+    let Delay::Uniform(UniformDelay { uniform: (low, high) }) = delay else { return Ok(()) };
+    require(low <= high, key, || {
+        format!("{low} is longer than {high}\nthe shorter one comes first")
+    })
 }
 
 fn check_errors(key: &str, bit: Option<f64>, packet: Option<f64>) -> CheckResult {
@@ -171,11 +158,7 @@ pub(super) fn check_queue(key: &str, queue: &Queue) -> CheckResult {
             time.map_or(Ok(()), |time| require_positive(format!("{key}.{name}"), time))?;
         }
     }
-    require(
-        queue.bytes.is_none_or(|Size(bytes)| bytes >= MIN_BYTES),
-        format!("{key}.bytes"),
-        || format!("fewer bytes than a packet has\nat least {MIN_BYTES} B"),
-    )
+    Ok(())
 }
 
 fn reject_keys_of_other_disciplines(key: &str, queue: &Queue) -> CheckResult {

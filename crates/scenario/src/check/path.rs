@@ -3,7 +3,7 @@
 use super::link;
 use super::numbers::{check_hop, check_path_node};
 use crate::Path;
-use crate::problem::{CheckResult, require, require_range};
+use crate::problem::{CheckResult, require};
 use crate::rules::Table;
 
 pub(super) fn check(path: &Path) -> CheckResult {
@@ -25,7 +25,7 @@ pub(super) fn check(path: &Path) -> CheckResult {
                 route.from, route.to
             )
         })?;
-        require_range(format!("{key}.hops"), "the number of hops", route.hops.into(), 1, 64)?;
+        route.check_ranges(&key)?;
         route.link.check_ranges(&key)?;
         link::check_override(&key, &route.link)?;
         link::check_together(&key, &path.parallel_link(route))?;

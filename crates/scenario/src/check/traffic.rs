@@ -4,7 +4,7 @@ use super::numbers::check_node;
 use crate::problem::{CheckResult, require};
 use crate::rules::Table;
 use crate::traffic::FIRST_SEED;
-use crate::{Network, Time, Traffic, TrafficNodes, TrafficStart};
+use crate::{Network, Time, Traffic, TrafficNodes, TrafficStart, UniformStart};
 
 pub(super) fn check(
     number: usize,
@@ -26,7 +26,7 @@ pub(super) fn check(
             }
         }
     }
-    if let TrafficStart::Uniform { uniform: (low, high) } = traffic.start {
+    if let TrafficStart::Uniform(UniformStart { uniform: (low, high) }) = traffic.start {
         require(low <= high, key("start"), || {
             format!("the start is between {low} and {high}\nthe first is not above the second")
         })?;

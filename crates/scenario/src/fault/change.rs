@@ -19,7 +19,7 @@ keys! {
         /// Candidate rates.
         rate: Vec<BitRate> => "none, the rate is unchanged",
         /// Candidate delays.
-        delay: Vec<Delay> => "none, the delay is unchanged",
+        delay: Vec<Delay> [inside()] => "none, the delay is unchanged",
     }
 }
 

@@ -28,7 +28,7 @@ keys! {
         /// hop, during the burst, regardless of its `ecn_threshold` (liu-singh-2001 §V-B:
         /// congestion results in an explicit congestion notification). The link's `mark_loss`
         /// applies to these marks too.
-        marks: bool => "`false`",
+        marks: bool => default,
     }
 }
 

@@ -21,7 +21,7 @@ keys! {
         first: Option<Time> => "the value of `network.fault.every`",
         /// Maximum delay of a warning: each one is later than scheduled by a time drawn uniformly
         /// from 0 to this; shorter than `network.fault.every`.
-        jitter: Time => "`\"0 s\"`",
+        jitter: Time => default,
         /// Number of warnings.
         count: Option<u32> => "unlimited",
         /// Time after a warning at which the outage would occur that the hosts are warned of.

@@ -34,20 +34,20 @@ keys! {
         first: Option<Time> => "the value of `network.fault.every`",
         /// Maximum delay of the start of an outage: each one starts later than scheduled by a time
         /// drawn uniformly from 0 to this, which does not shift those after it.
-        jitter: Time => "`\"0 s\"`",
+        jitter: Time => default,
         /// Duration of an outage: `"5 s"`, or `{ uniform = ["50 ms", "4 s"] }` or
         /// `{ mean = "2 s", spread = 0.5 }`, which is drawn for each one; shorter than
         /// `network.fault.every`.
-        lasts: Option<Delay> => "required, unless there is a `file`",
+        lasts: Option<Delay> [inside()] => "required, unless there is a `file`",
         /// Number of outages.
         count: Option<u32> => "unlimited",
         /// Treatment of the packets queued when an outage starts: `"drop"` or `"wait"`.
-        queue: Option<PartitionQueue> => "`\"drop\"`",
+        queue: Option<PartitionQueue> => (PartitionQueue::Drop),
         /// Notification: `"none"`, `"icmp-unreachable"` (not of radios), or `"link"`, as of a
         /// partition.
-        signal: Option<PartitionSignal> => "`\"none\"`",
+        signal: Option<PartitionSignal> => (PartitionSignal::None),
         /// Probability that a notification is lost, as of a partition.
-        signal_loss: f64 [probability()] => "`0`",
+        signal_loss: f64 [probability()] => default,
         /// Time before an outage at which the hosts concerned are warned of it. Needs
         /// `network.fault.signal = "link"`.
         lead: Option<Time> [positive()] => "no warning",
@@ -73,16 +73,6 @@ impl Outage {
     /// Schedule of the outages; `None`: they are those of the file.
     pub fn schedule(&self) -> Option<Schedule> {
         Schedule::new(self.first, self.every, self.count)
-    }
-
-    /// Treatment of queued packets.
-    pub fn queue(&self) -> PartitionQueue {
-        self.queue.unwrap_or(PartitionQueue::Drop)
-    }
-
-    /// Notification.
-    pub fn signal(&self) -> PartitionSignal {
-        self.signal.unwrap_or(PartitionSignal::None)
     }
 
     /// These outages as partitions of a hop, which differ only in their defaults.

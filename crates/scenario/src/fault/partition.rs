@@ -20,11 +20,11 @@ keys! {
         /// Maximum delay of the start of a partition: each one starts later than scheduled by a
         /// time drawn uniformly from 0 to this, which does not shift those after it.
         /// `network.fault.lasts` and this together are shorter than `network.fault.every`.
-        jitter: Time => "`\"0 s\"`",
+        jitter: Time => default,
         /// Duration of a partition: `"5 s"`, or `{ uniform = ["50 ms", "4 s"] }` or
         /// `{ mean = "2 s", spread = 0.5 }`, which is drawn for each one; shorter than
         /// `network.fault.every`.
-        lasts: Delay,
+        lasts: Delay [inside()],
         /// Number of partitions. Without `network.fault.every` and `network.fault.first`, and with
         /// `network.fault.hop = "random"`, their starts are distributed at random over the duration
         /// of the scenario.

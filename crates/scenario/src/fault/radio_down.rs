@@ -21,11 +21,11 @@ keys! {
         /// Maximum delay of the start of an outage: each one starts later than scheduled by a time
         /// drawn uniformly from 0 to this, which does not shift those after it.
         /// `network.fault.lasts` and this together are shorter than `network.fault.every`.
-        jitter: Time => "`\"0 s\"`",
+        jitter: Time => default,
         /// Duration of an outage: `"5 s"`, or `{ uniform = ["50 ms", "4 s"] }` or
         /// `{ mean = "2 s", spread = 0.5 }`, which is drawn for each one; shorter than
         /// `network.fault.every`.
-        lasts: Delay,
+        lasts: Delay [inside()],
         /// Number of outages.
         count: Option<u32> => "unlimited",
         /// Treatment of the packets in the node's interface queue when an outage starts: `"wait"`
@@ -33,9 +33,9 @@ keys! {
         queue: PartitionQueue = default,
         /// Notification of the host at the node: `"link"` or `"none"`. It concerns all connections
         /// of the host, those over wires too.
-        signal: RadioSignal => "`\"none\"`",
+        signal: RadioSignal => default,
         /// Probability that an outage occurs without its warning (`network.fault.lead`).
-        signal_loss: f64 [probability()] => "`0`",
+        signal_loss: f64 [probability()] => default,
         /// Time before an outage at which the host at the node is warned of it. Needs
         /// `network.fault.signal = "link"`.
         lead: Option<Time> [positive()] => "no warning",

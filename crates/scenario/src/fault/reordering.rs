@@ -25,7 +25,7 @@ keys! {
         direction: Direction = default,
         /// Reordering method: `"front"` (each packet is moved to the front of the queue) or
         /// `"reverse"` (the packets are held back and sent in reverse order).
-        how: ReorderMode => "`\"front\"`",
+        how: ReorderMode => default,
         /// Maximum time for which the first packet is held back with
         /// `network.fault.how = "reverse"`; then the packets that have arrived are released.
         at_most: Option<Time> [positive()] => "`\"5 s\"`",

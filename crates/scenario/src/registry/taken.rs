@@ -7,7 +7,6 @@ use driftway_base::Entry;
 use driftway_base::options::{OptionInfo, OptionValue};
 
 use super::{Registry, built_in_models, built_in_protocols, control_names, protocol_names};
-use crate::adhoc::mobility::MODELS;
 use crate::adhoc::{Mobility, Routing};
 use crate::aid::{Aid, AidName, ListedAid, aid_names};
 use crate::error::{Diagnostic, unknown_word};
@@ -27,26 +26,7 @@ struct TakenItem {
     /// Its place in the tree, and its value there.
     path: Vec<String>,
     value: Value,
-    key: Key,
     item: Item,
-}
-
-/// A key of the file.
-#[derive(Clone, Copy)]
-enum Key {
-    FlowAid(usize),
-    ReceiverAid(usize),
-    TrafficAid(usize),
-    WirelessLegAid,
-    WiredLegAid,
-    FlowGrowth(usize),
-    TrafficGrowth(usize),
-    WirelessLegGrowth,
-    WiredLegGrowth,
-    /// The key `routing` of a radio network, by its number.
-    Routing(usize),
-    /// The key `mobility` of a radio network, by its number.
-    Mobility(usize),
 }
 
 enum Item {
@@ -56,69 +36,57 @@ enum Item {
     Mobility(Mobility),
 }
 
-/// The keys at which `tree` may name an entry, with their paths.
-fn keys(tree: &Node) -> Vec<(Key, Vec<String>)> {
+/// The paths of the keys at which `tree` may name an entry.
+fn paths(tree: &Node) -> Vec<Vec<String>> {
     let list = |node: Option<&Node>| match node.map(|node| &node.value) {
         Some(Value::Array(elements)) => Some(elements.len()),
         _ => None,
     };
-    let path = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
-    let mut keys = vec![
-        (Key::WirelessLegAid, path(&["network", "gateway", "wireless", "aid"])),
-        (Key::WiredLegAid, path(&["network", "gateway", "wired", "aid"])),
-        (Key::WirelessLegGrowth, path(&["network", "gateway", "wireless", "tcp", "growth"])),
-        (Key::WiredLegGrowth, path(&["network", "gateway", "wired", "tcp", "growth"])),
-    ];
-    for flow in 0..list(tree.get("flow")).unwrap_or(0) {
-        let number = flow.to_string();
-        keys.push((Key::FlowAid(flow), path(&["flow", &number, "aid"])));
-        keys.push((Key::ReceiverAid(flow), path(&["flow", &number, "receiver_aid"])));
-        keys.push((Key::FlowGrowth(flow), path(&["flow", &number, "tcp", "growth"])));
-    }
-    for traffic in 0..list(tree.get("traffic")).unwrap_or(0) {
-        let number = traffic.to_string();
-        keys.push((Key::TrafficAid(traffic), path(&["traffic", &number, "aid"])));
-        keys.push((Key::TrafficGrowth(traffic), path(&["traffic", &number, "tcp", "growth"])));
-    }
     let air = tree.get("network").and_then(|network| network.get("air"));
     let networks = match (air, list(air)) {
-        (None, _) => vec![path(&["network"])],
-        (Some(_), None) => vec![path(&["network", "air"])],
-        (Some(_), Some(airs)) => {
-            (0..airs).map(|air| path(&["network", "air", &air.to_string()])).collect()
-        }
+        (None, _) => vec!["network".to_owned()],
+        (Some(_), None) => vec!["network.air".to_owned()],
+        (Some(_), Some(airs)) => (0..airs).map(|air| format!("network.air.{air}")).collect(),
     };
-    for (number, network) in networks.into_iter().enumerate() {
-        keys.push((Key::Routing(number), [network.clone(), path(&["routing"])].concat()));
-        keys.push((Key::Mobility(number), [network, path(&["mobility"])].concat()));
+    let numbered = |name: &'static str| {
+        let count = list(tree.get(name)).unwrap_or(0);
+        (0..count).map(move |number| format!("{name}.{number}")).collect()
+    };
+    let legs = ["wireless", "wired"].map(|leg| format!("network.gateway.{leg}")).into();
+    let tables: [(Vec<String>, &[&str]); 4] = [
+        (legs, &["aid", "tcp.growth"]),
+        (numbered("flow"), &["aid", "receiver_aid", "tcp.growth"]),
+        (numbered("traffic"), &["aid", "tcp.growth"]),
+        (networks, &["routing", "mobility"]),
+    ];
+    let mut paths = Vec::new();
+    for (tables, keys) in tables {
+        for path in
+            tables.iter().flat_map(|table| keys.iter().map(move |key| format!("{table}.{key}")))
+        {
+            paths.push(path.split('.').map(str::to_owned).collect());
+        }
     }
-    keys
+    paths
 }
 
 impl Registry {
     /// Takes the entries that `tree` names out of it.
     pub(crate) fn take(&self, tree: &mut Node) -> Result<Taken, Diagnostic> {
         let mut taken = Taken::default();
-        for (key, path) in keys(tree) {
+        for path in paths(tree) {
             let Some(node) = tree.at_mut(&path) else { continue };
             // What stands in its place for reading the file.
-            let (item, placeholder) = match key {
-                Key::Routing(_) => (self.read_routing(node)?, "{ protocol = \"static\" }"),
-                Key::Mobility(_) => (self.read_mobility(node)?, "{ chain = \"1 m\" }"),
-                Key::FlowAid(_)
-                | Key::ReceiverAid(_)
-                | Key::TrafficAid(_)
-                | Key::WirelessLegAid
-                | Key::WiredLegAid => (self.read_aid(node)?, "\"none\""),
-                Key::FlowGrowth(_)
-                | Key::TrafficGrowth(_)
-                | Key::WirelessLegGrowth
-                | Key::WiredLegGrowth => (self.read_growth(node)?, "\"reno\""),
+            let (item, placeholder) = match path.last().map(String::as_str) {
+                Some("routing") => (self.read_routing(node)?, "{ protocol = \"static\" }"),
+                Some("mobility") => (self.read_mobility(node)?, "{ chain = \"1 m\" }"),
+                Some("growth") => (self.read_growth(node)?, "\"reno\""),
+                _ => (self.read_aid(node)?, "\"none\""),
             };
             if let Some(item) = item {
                 let placeholder = Node::parse_value(placeholder)?.value;
                 let value = std::mem::replace(&mut node.value, placeholder);
-                taken.0.push(TakenItem { path, value, key, item });
+                taken.0.push(TakenItem { path, value, item });
             }
         }
         Ok(taken)
@@ -159,7 +127,7 @@ impl Registry {
     }
 
     fn read_mobility(&self, node: &Node) -> Result<Option<Item>, Diagnostic> {
-        let item = read_entry(node, "model", &MODELS, built_in_models(), &self.mobility)?;
+        let item = read_entry(node, "model", Mobility::WORDS, built_in_models(), &self.mobility)?;
         Ok(item.map(|item| Item::Mobility(Mobility::Registered(item))))
     }
 }
@@ -225,67 +193,49 @@ fn options(
 impl Taken {
     /// Puts what was taken into the scenario that was read without it, and its values back into the tree.
     pub(crate) fn put(self, scenario: &mut Scenario, tree: &mut Node) {
-        for TakenItem { path, value, key, item } in self.0 {
+        for TakenItem { path, value, item } in self.0 {
             if let Some(node) = tree.at_mut(&path) {
                 node.value = value;
             }
-            put(scenario, key, item);
+            put(scenario, &path, item);
         }
     }
 }
 
-fn put(scenario: &mut Scenario, key: Key, item: Item) {
-    let gateway = match &mut scenario.network {
-        Network::Mixed(mixed) => mixed.gateway.as_mut(),
-        Network::Path(_) | Network::Adhoc(_) => None,
-    };
-    match (key, item, gateway) {
-        (Key::FlowAid(flow), Item::Aid(aid), _) => {
-            if let Some(flow) = scenario.flows.get_mut(flow) {
-                flow.aid = aid;
-            }
+/// Puts an item at its place, if the scenario has it.
+fn put(scenario: &mut Scenario, path: &[String], item: Item) -> Option<()> {
+    let number = path.iter().find_map(|key| key.parse().ok()).unwrap_or(0);
+    match item {
+        Item::Routing(routing) => {
+            scenario.network.radio_networks_mut().nth(number)?.routing = *routing
         }
-        (Key::ReceiverAid(flow), Item::Aid(aid), _) => {
-            if let Some(flow) = scenario.flows.get_mut(flow) {
-                flow.receiver_aid = Some(aid);
-            }
+        Item::Mobility(mobility) => {
+            scenario.network.radio_networks_mut().nth(number)?.mobility = mobility
         }
-        (Key::TrafficAid(traffic), Item::Aid(aid), _) => {
-            if let Some(traffic) = scenario.traffic.get_mut(traffic) {
-                traffic.aid = aid;
-            }
+        Item::Growth(growth) => tcp_and_aid(scenario, path, number)?.0.as_mut()?.growth = growth,
+        Item::Aid(aid) if path.last()? == "receiver_aid" => {
+            scenario.flows.get_mut(number)?.receiver_aid = Some(aid);
         }
-        (Key::FlowGrowth(flow), Item::Growth(growth), _) => {
-            set_growth(scenario.flows.get_mut(flow).and_then(|flow| flow.tcp.as_mut()), growth);
-        }
-        (Key::TrafficGrowth(traffic), Item::Growth(growth), _) => {
-            let traffic = scenario.traffic.get_mut(traffic);
-            set_growth(traffic.and_then(|traffic| traffic.tcp.as_mut()), growth);
-        }
-        (Key::WirelessLegGrowth, Item::Growth(growth), Some(gateway)) => {
-            set_growth(gateway.wireless.tcp.as_mut(), growth);
-        }
-        (Key::WiredLegGrowth, Item::Growth(growth), Some(gateway)) => {
-            set_growth(gateway.wired.tcp.as_mut(), growth);
-        }
-        (Key::WirelessLegAid, Item::Aid(aid), Some(gateway)) => gateway.wireless.aid = aid,
-        (Key::WiredLegAid, Item::Aid(aid), Some(gateway)) => gateway.wired.aid = aid,
-        (Key::Routing(number), Item::Routing(routing), _) => {
-            if let Some(adhoc) = scenario.network.radio_networks_mut().nth(number) {
-                adhoc.routing = *routing;
-            }
-        }
-        (Key::Mobility(number), Item::Mobility(mobility), _) => {
-            if let Some(adhoc) = scenario.network.radio_networks_mut().nth(number) {
-                adhoc.mobility = mobility;
-            }
-        }
-        _ => {}
+        Item::Aid(aid) => *tcp_and_aid(scenario, path, number)?.1 = aid,
     }
+    Some(())
 }
 
-fn set_growth(tcp: Option<&mut Tcp>, growth: Growth) {
-    if let Some(tcp) = tcp {
-        tcp.growth = growth;
+/// The TCP and the aid of the flow, the traffic or the gateway's leg with a key of this path.
+fn tcp_and_aid<'a>(
+    scenario: &'a mut Scenario,
+    path: &[String],
+    number: usize,
+) -> Option<(&'a mut Option<Tcp>, &'a mut Aid)> {
+    match path.first()?.as_str() {
+        "flow" => scenario.flows.get_mut(number).map(|flow| (&mut flow.tcp, &mut flow.aid)),
+        "traffic" => scenario.traffic.get_mut(number).map(|of| (&mut of.tcp, &mut of.aid)),
+        _ => {
+            let Network::Mixed(mixed) = &mut scenario.network else { return None };
+            let gateway = mixed.gateway.as_mut()?;
+            let is_wireless = path.iter().any(|key| key == "wireless");
+            let leg = if is_wireless { &mut gateway.wireless } else { &mut gateway.wired };
+            Some((&mut leg.tcp, &mut leg.aid))
+        }
     }
 }

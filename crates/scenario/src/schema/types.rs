@@ -7,11 +7,9 @@ use std::sync::Arc;
 use driftway_aid::registry::AIDS;
 use driftway_base::options::{NumberUnit, OptionInfo, OptionKind};
 use driftway_base::{Duration, Entry, Named};
-use driftway_route::{CACHES, CacheOptions};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-use crate::adhoc::dsr_cache::{DsrCache, DsrUpdate, PathCacheLimits};
 use crate::file_value::{Keyword, Keywords};
 use crate::options::WrittenValue;
 use crate::registry::{built_in_models, built_in_protocols};
@@ -80,7 +78,6 @@ inlined! {
     TcpOrPreset: generator => json_schema!({ "anyOf": [
         generator.subschema_for::<PresetName>(), generator.subschema_for::<Tcp>(),
     ] });
-    DsrCache: generator => cache(generator);
     NodeName: _generator => json_schema!({
         "title": "node name",
         "type": "string",
@@ -113,34 +110,6 @@ pub(crate) struct PresetName;
 
 /// A TCP configuration: the name of a preset, or a table.
 pub(crate) struct TcpOrPreset;
-
-/// Schema of a route cache: a name, or a table with a name as its only key.
-fn cache(generator: &mut SchemaGenerator) -> Schema {
-    let by_name: Vec<_> =
-        CACHES.iter().filter(|cache| cache.options_are_optional).map(|cache| cache.name).collect();
-    let mut forms = vec![json!({ "type": "string", "enum": by_name })];
-    for cache in CACHES {
-        let (options, about) = match cache.options {
-            CacheOptions::None => continue,
-            CacheOptions::Limits(_) => (
-                generator.subschema_for::<PathCacheLimits>(),
-                "`{ paths = { … } }`: path caches of discovered and of learned routes.",
-            ),
-            CacheOptions::Update(_) => (
-                generator.subschema_for::<DsrUpdate>(),
-                "`{ update = { … } }`: the cache of DSR-Update (yu-2004 §2.2) with options.",
-            ),
-        };
-        forms.push(json!({
-            "description": about,
-            "type": "object",
-            "additionalProperties": false,
-            "required": [cache.name],
-            "properties": { cache.name: options },
-        }));
-    }
-    json_schema!({ "anyOf": forms })
-}
 
 impl JsonSchema for Aid {
     fn schema_name() -> Cow<'static, str> {

@@ -75,8 +75,8 @@ fn overrides_change_nested_keys() {
     ]);
     let scenario = Scenario::load(folder.join("figure-8-atcp.toml"), &overrides).unwrap();
     let Network::Path(path) = &scenario.network else { panic!() };
-    let Some(LinkDelay::MeanSpread { mean, spread, .. }) = path.link.delay else { panic!() };
-    assert_eq!((mean.to_string().as_str(), spread), ("50 ms", 0.5));
+    let Some(LinkDelay::MeanSpread(delay)) = &path.link.delay else { panic!() };
+    assert_eq!((delay.mean.to_string().as_str(), delay.spread), ("50 ms", 0.5));
     assert_eq!(path.link.queue.packets, 7);
     assert_eq!(scenario.description.as_deref(), Some("quoted"));
     let flow = &scenario.flows[0];

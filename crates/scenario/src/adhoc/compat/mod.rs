@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use driftway_link::ArpConfig;
-use driftway_radio::{DcfConfig, TdmaConfig};
+use driftway_radio::{DcfConfig, RadioConfig, TdmaConfig};
 use driftway_route::{AodvConfig, DsrConfig};
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,8 @@ use super::arp::ArpOptions;
 use super::defaults::insert_default;
 use super::dsr::Dsr;
 use super::mac::{Dcf, Tdma};
-use super::{phy, radio, routing};
+use super::radio::Radio;
+use super::{phy, routing};
 use crate::deviation::{Deviation, DeviationScope, in_table};
 use crate::error::Diagnostic;
 use crate::tree::{Node, Value};
@@ -67,7 +68,8 @@ const FEEDBACK: &[Deviation] = &[Deviation {
 /// All keys whose defaults depend on `compat`. In addition, TCP flows without a preset take the
 /// keys that they leave out from the preset `"ns-2"`.
 pub fn ns2_deviations() -> Vec<Deviation> {
-    let mut all = [FEEDBACK, queue::NS2, routing::NS2, radio::NS2].concat();
+    let mut all = [FEEDBACK, queue::NS2, routing::NS2].concat();
+    all.extend(in_table::<Radio, _>(DeviationScope::Any, "radio", RadioConfig::NS2));
     all.push(OVER_TDMA);
     all.extend(in_table::<ArpOptions, _>(DeviationScope::Arp, "arp", ArpConfig::NS2));
     all.extend(in_table::<Dcf, _>(DeviationScope::Dcf, "mac", DcfConfig::NS2));

@@ -1,8 +1,9 @@
 //! Parsing and output of ad hoc scenarios.
 
+use driftway_radio::PropagationKind;
 use driftway_scenario::{
-    Arp, ArpOptions, CaptureRatio, Distance, Feedback, Lifetime, Mac, Mobility, MobilityModel,
-    Power, Propagation, Routing, Scenario, Speed, Time,
+    Arp, ArpOptions, CaptureRatio, Distance, Feedback, Keyword, Lifetime, Mac, Mobility,
+    OneOrRange, Power, RandomWaypointKeys, Routing, Scenario, Speed, Time,
 };
 use proptest::prelude::*;
 
@@ -13,13 +14,13 @@ fn the_example_is_read() {
     let network = adhoc(&[]);
     assert_eq!(network.nodes(), 50);
     assert_eq!(network.area, Some((Distance(1500.0), Distance(1000.0))));
-    let speed = (Speed(9.0), Speed(11.0));
-    let pause = (Time::default(), Time::default());
-    let model = MobilityModel::RandomWaypoint { speed, pause, steady_state: true };
-    assert_eq!(network.mobility, Mobility::Model(model));
-    assert_eq!(network.radio.propagation, Propagation::TwoRay);
+    let speed = OneOrRange((Speed(9.0), Speed(11.0)));
+    let pause = OneOrRange((Time::default(), Time::default()));
+    let model = RandomWaypointKeys { speed, pause, steady_state: true };
+    assert_eq!(network.mobility, Mobility::RandomWaypoint(model));
+    assert_eq!(network.radio.propagation, Keyword(PropagationKind::TwoRay));
     assert!(matches!(network.mac, Mac::Dcf(_)));
-    assert!(matches!(&network.routing, Routing::Dsr(dsr) if dsr.tap));
+    assert!(matches!(&network.routing, Routing::Dsr(dsr) if dsr.promiscuous));
     assert_eq!((network.arp, network.feedback), (Arp::Off, Feedback::IcmpUnreachable));
 }
 
@@ -31,20 +32,16 @@ fn the_number_of_nodes_follows_from_positions() {
     let overrides = [("network.mobility".to_owned(), mobility)];
     let scenario = Scenario::parse("test.toml", &text, &overrides).unwrap();
     assert_eq!(network(&scenario).nodes, Some(3));
-    let Mobility::Positions { positions } = &network(&scenario).mobility else { panic!() };
-    assert_eq!(positions[2], (Distance(400.0), Distance(0.001)));
+    let Mobility::Positions(listed) = &network(&scenario).mobility else { panic!() };
+    assert_eq!(listed.positions[2], (Distance(400.0), Distance(0.001)));
 
     let velocities = r#"{ model = "constant-velocity", positions = [["0 m", "0 m"], ["9 m", "0 m"],
         ["9 m", "9 m"]], velocities = [["1 m/s", "-2 m/s"], ["3.6 km/h", "0 m/s"], ["0 m/s", "0 m/s"]] }"#;
     let overrides = [("network.mobility".to_owned(), velocities.to_owned())];
     let scenario = Scenario::parse("test.toml", &text, &overrides).unwrap();
     assert_eq!(network(&scenario).nodes, Some(3));
-    let Mobility::Model(MobilityModel::ConstantVelocity { velocities, .. }) =
-        &network(&scenario).mobility
-    else {
-        panic!()
-    };
-    assert_eq!(velocities[..2], [(Speed(1.0), Speed(-2.0)), (Speed(1.0), Speed(0.0))]);
+    let Mobility::ConstantVelocity(model) = &network(&scenario).mobility else { panic!() };
+    assert_eq!(model.velocities[..2], [(Speed(1.0), Speed(-2.0)), (Speed(1.0), Speed(0.0))]);
 }
 
 #[test]
@@ -204,14 +201,14 @@ fn radio_keys_reach_the_configuration() {
     let other = r#"{ propagation = "log-distance", exponent = 2.5, shadowing = "4 dB", decorrelation = "20 m", capture = "none",
         receive_threshold = "-70 dBm", sense_threshold = "1e-11 W", antenna_gain = "3 dB" }"#;
     let config = adhoc(&[("network.radio", other)]).radio.config();
-    let model = driftway_radio::PropagationModel::LogDistance {
+    let model = driftway_radio::PropagationModel::LogDistance(driftway_radio::LogDistance {
         exponent: 2.5,
         shadowing_db: 4.0,
         decorrelation: Some(20.0),
-    };
+    });
     assert_eq!(config.model, model);
     assert_eq!(config.sense, driftway_radio::Threshold::Power(1e-11));
-    assert!((config.antenna_gain - 1.995).abs() < 1e-3 && config.capture_ratio.is_infinite());
+    assert!((config.antenna_gain - 1.995).abs() < 1e-3 && config.capture.is_infinite());
 }
 
 #[test]

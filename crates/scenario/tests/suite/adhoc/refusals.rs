@@ -139,7 +139,7 @@ help: add `speed = …`"#,
         "a misspelt key",
         MOBILITY,
         r#"mobility = { model = "random-waypoint", sped = "5 m/s" }"#,
-        "test.toml:8:41: unknown key `sped`\nhelp: did you mean `speed`? the keys of this table are file, format, start, origin, offset, model, speed, pause, steady_state, positions, velocities, chain",
+        "test.toml:8:41: unknown key `sped`\nhelp: did you mean `speed`? the keys of this table are model, speed, pause, steady_state, positions, velocities, file, format, start, origin, offset, chain",
     ),
     (
         "a reversed speed range",
