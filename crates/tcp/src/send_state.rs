@@ -198,6 +198,14 @@ impl SendState {
         self.prr = Some(prr);
     }
 
+    /// Neither a recovery nor a reduction of the window is in progress.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.phase == RecoveryPhase::Open
+            && self.reducing_until.is_none()
+            && self.f_rto.is_none()
+            && self.prr.as_ref().is_none_or(|prr| !prr.is_active())
+    }
+
     /// FlightSize: bytes sent and not acknowledged (RFC 5681 §2).
     pub fn outstanding(&self) -> u32 {
         self.max.since(self.una)

@@ -6,6 +6,7 @@ use driftway_wire::{TcpFlags, TcpSegment, Timestamps};
 use super::congestion::{FlightBefore, Growth};
 use super::control_block::{Connection, Event};
 use super::f_rto::AckOutcome;
+use super::sender::Sender;
 use crate::congestion::CongestionWindow;
 use crate::send_state::RecoveryPhase;
 use crate::state::{State, Transition};
@@ -38,6 +39,11 @@ impl Connection {
             }
             return false;
         }
+        if self.acknowledges_nothing(segment) {
+            self.on_repeated_ack(now, segment);
+            return true;
+        }
+        let send = &self.snd.send_state;
         let outstanding = send.outstanding();
         let before = send.delivery_snapshot();
         let flight = FlightBefore::of(&self.snd, outstanding, self.counts_delivered());
@@ -108,6 +114,33 @@ impl Connection {
             self.update_recovery_timers(now);
         }
         true
+    }
+
+    /// True for an acknowledgment that can change the send window alone: nothing is outstanding. A peer that only sends
+    /// has one in each segment.
+    fn acknowledges_nothing(&self, segment: &TcpSegment) -> bool {
+        let Sender { send_state: send, recovery, hold, .. } = &self.snd;
+        segment.ack == send.max()
+            && segment.ack == send.una()
+            && segment.options.sack.is_empty()
+            && !segment.flags.contains(TcpFlags::ECE)
+            && hold.is_none()
+            && send.is_at_rest()
+            && !send.keeps_log()
+            && !recovery.wants_feedback()
+            && !recovery.has_timer()
+            && !recovery.has_segment_timers()
+    }
+
+    /// Handles such an acknowledgment.
+    fn on_repeated_ack(&mut self, now: Instant, segment: &TcpSegment) {
+        if let Some(timestamps) = segment.options.timestamps {
+            self.snd.last_echoed_timestamp = timestamps.echo;
+        }
+        self.update_send_window(segment, u32::from(segment.window) << self.snd.wnd_shift);
+        if self.snd.is_growth_paused() {
+            self.snd.send_state.pause_growth(now);
+        }
     }
 
     fn on_duplicate(&mut self, now: Instant) {
