@@ -106,7 +106,8 @@ pub struct SentData {
 /// [`pacing_rate`](CongestionControl::pacing_rate),
 /// [`limits_itself`](CongestionControl::limits_itself).
 ///
-/// The caller owns the window, which it passes to each event that may change it.
+/// The window belongs to the [`CongestionState`](super::CongestionState), which passes it to each event that may change
+/// it.
 pub trait CongestionControl: Send + fmt::Debug {
     /// Sets the window from a model of the path, at each acknowledgment and in every phase; loss
     /// recovery then says what is lost and leaves the window alone.

@@ -108,7 +108,7 @@ impl Connection {
         self.control_congestion(now, segment, &flight, growth);
         self.snd.send_state.end_ack_processing();
         if self.snd.is_growth_paused() {
-            self.snd.send_state.pause_growth(now);
+            self.snd.send_state.congestion.on_pause(now);
         }
         if self.snd.recovery.has_timer() {
             self.update_recovery_timers(now);
@@ -139,14 +139,14 @@ impl Connection {
         }
         self.update_send_window(segment, u32::from(segment.window) << self.snd.wnd_shift);
         if self.snd.is_growth_paused() {
-            self.snd.send_state.pause_growth(now);
+            self.snd.send_state.congestion.on_pause(now);
         }
     }
 
     fn on_duplicate(&mut self, now: Instant) {
         let send = &mut self.snd.send_state;
         send.count_dup_ack();
-        let before = send.prior_window();
+        let before = send.congestion.prior_window();
         if self.snd.recovery.on_duplicate(now, send) {
             self.on_recovery_started(now, before);
         }
@@ -160,7 +160,7 @@ impl Connection {
         self.events.push_back(Event::FastRetransmit);
         self.snd.timed_segment = None;
         // Otherwise an ECN echo has reduced it in this round trip.
-        if self.snd.send_state.prior_window().is_some() {
+        if self.snd.send_state.congestion.prior_window().is_some() {
             self.snd.on_cwnd_reduced();
         }
         self.restart_retransmission_timer(now);

@@ -236,24 +236,16 @@ impl Connection {
             return;
         }
         let restart = initial_window(&self.config, self.snd.send_state.mss());
-        let (rto, unsent) = (self.snd.rtt.rto(), self.snd.has_unsent() && self.snd.wnd > 0);
-        let window = &mut self.snd.send_state.window;
         if !self.config.linux_growth {
-            window.cwnd = window.cwnd.min(restart);
+            self.snd.send_state.congestion.on_idle(restart);
             return;
         }
-        if !unsent {
+        if !self.snd.has_unsent() || self.snd.wnd == 0 {
             return;
         }
-        // RFC 2861 §3.1: halved for each timeout, and ssthresh keeps most of the knowledge.
-        let restart = restart.min(window.cwnd);
-        window.ssthresh = window.ssthresh.max(window.cwnd - window.cwnd / 4);
-        let mut left = now.since(self.snd.last_sent).saturating_sub(rto);
-        while !left.is_zero() && window.cwnd > restart && !rto.is_zero() {
-            window.cwnd /= 2;
-            left = left.saturating_sub(rto);
-        }
-        window.cwnd = window.cwnd.max(restart);
+        let rto = self.snd.rtt.rto();
+        let idle = now.since(self.snd.last_sent).saturating_sub(rto);
+        self.snd.send_state.congestion.decay_for_idle(restart, idle, rto);
         // The idle period is over, even if the peer's window delays what follows.
         self.snd.last_sent = now;
     }

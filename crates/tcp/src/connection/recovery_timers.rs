@@ -102,7 +102,7 @@ impl Connection {
         if !self.snd.recovery.wants_feedback() {
             return delivered;
         }
-        let before = self.snd.send_state.prior_window();
+        let before = self.snd.send_state.congestion.prior_window();
         match self.snd.recovery.on_feedback(now, &mut self.snd.send_state, &feedback) {
             FeedbackResponse::Nothing => {}
             FeedbackResponse::RecoveryStarted => self.on_recovery_started(now, before),
@@ -281,7 +281,7 @@ impl Connection {
 
     /// Handles an expiry of the recovery's timer.
     pub(super) fn recovery_timeout(&mut self, now: Instant) {
-        let before = self.snd.send_state.prior_window();
+        let before = self.snd.send_state.congestion.prior_window();
         let delivered = self.snd.send_state.delivery_snapshot();
         if self.snd.recovery.on_timeout(now, &mut self.snd.send_state) {
             self.on_recovery_started(now, before);

@@ -347,7 +347,7 @@ impl LossRecovery for RackTlp {
         };
         let urgent = self.retransmit_at_once && send.phase() != RecoveryPhase::Open;
         let least = if urgent { send.mss() } else { 0 };
-        send.window.cwnd.saturating_sub(pipe).max(least)
+        send.cwnd().saturating_sub(pipe).max(least)
     }
 
     fn on_handshake(&mut self, now: Instant, rtt: Duration) {
