@@ -286,7 +286,7 @@ impl SendState {
         &mut self,
         now: Instant,
         range: SeqRange,
-        mut each: impl FnMut(SentSegment),
+        mut each: impl FnMut(&SentSegment),
     ) {
         let (rate, has_model) = (&mut self.rate, self.congestion.has_model());
         self.log.remove(range, |sent| {

@@ -119,7 +119,7 @@ pub trait LossRecovery: Send + fmt::Debug {
         now: Instant,
         una: Seq,
         feedback: &AckFeedback<'_>,
-        sent: SentSegment,
+        sent: &SentSegment,
     ) {
         let _ = (now, una, feedback, sent);
     }
