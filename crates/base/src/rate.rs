@@ -17,7 +17,11 @@ impl Rate {
     }
     /// Transmission time of `bytes` bytes, rounded up to a nanosecond; at most [`Duration::MAX`].
     pub const fn transmission_time(self, bytes: u32) -> Duration {
-        let bits = bytes as u128 * 8 * 1_000_000_000;
+        const NANOS_PER_BYTE_AND_BPS: u64 = 8 * 1_000_000_000;
+        if let Some(bits) = (bytes as u64).checked_mul(NANOS_PER_BYTE_AND_BPS) {
+            return Duration::from_nanos(bits.div_ceil(self.0));
+        }
+        let bits = bytes as u128 * NANOS_PER_BYTE_AND_BPS as u128;
         let nanos = bits.div_ceil(self.0 as u128);
         Duration::from_nanos(if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 })
     }

@@ -62,15 +62,23 @@ impl DelaySampler {
 
     /// Draws the delay of the next frame between these bounds. Draws the same numbers whatever the
     /// bounds.
+    #[inline]
     pub(crate) fn draw(&mut self, (low, high): (Duration, Duration)) -> Duration {
         let independent = self.stream.uniform_duration(low, high);
-        let Some(correlated) = &mut self.correlated else { return independent };
-        let width = high.saturating_sub(low).as_nanos() as f64;
-        low + Duration::from_nanos((width * correlated.next()) as u64)
+        match &mut self.correlated {
+            None => independent,
+            Some(correlated) => correlated.draw(low, high),
+        }
     }
 }
 
 impl Correlated {
+    /// Returns the next duration between these bounds.
+    fn draw(&mut self, low: Duration, high: Duration) -> Duration {
+        let width = high.saturating_sub(low).as_nanos() as f64;
+        low + Duration::from_nanos((width * self.next()) as u64)
+    }
+
     /// Returns the next number, uniformly distributed from 0 to 1.
     fn next(&mut self) -> f64 {
         // Box & Muller 1958.

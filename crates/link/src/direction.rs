@@ -188,8 +188,9 @@ impl Direction {
         }
     }
 
-    /// Begins the transmission of a frame: changes apply from the next one on.
-    pub(crate) fn transmit(&mut self, at: Instant, frame: Frame) -> Transmission {
+    /// Begins the transmission of a frame, and returns its end: changes apply from the next one on.
+    #[inline]
+    pub(crate) fn transmit(&mut self, at: Instant, frame: Frame) -> Instant {
         let ends = match (&self.transmitter, &mut self.trace) {
             (Transmitter::Rate(_), Some(trace)) if trace.has_rates() => {
                 trace.end_of_transmission(at, frame.bytes)
@@ -197,14 +198,15 @@ impl Direction {
             (Transmitter::Rate(rate), _) => at + rate.transmission_time(frame.bytes),
             (Transmitter::Opportunities(_), _) => Instant::FAR_FUTURE,
         };
-        Transmission {
+        self.transmission = Some(Transmission {
             frame,
             began: at,
             ends,
             left: frame.bytes,
             delay: self.delay.bounds(at),
             error: self.errors.loss_probability(frame.bytes),
-        }
+        });
+        ends
     }
 
     pub(crate) fn frames_in_transit(&self) -> usize {
@@ -219,15 +221,12 @@ impl Direction {
         all.map(move |(frame, stage)| PendingFrame { from, frame, stage })
     }
 
-    /// Ends a transmission: the frame is in flight, or corrupted and returned. Each frame draws one
-    /// number from each stream, whatever its outcome, so that the nth frame's error and delay are
-    /// the same in runs that differ otherwise.
-    pub(crate) fn finish_serialisation(
-        &mut self,
-        service: Transmission,
-        order: DeliveryOrder,
-    ) -> Option<Frame> {
-        let Transmission { frame, began, ends: at, mut delay, mut error, .. } = service;
+    /// Ends the transmission, if there is one: the frame is in flight, or corrupted and returned. Each
+    /// frame draws one number from each stream, whatever its outcome, so that the nth frame's error and
+    /// delay are the same in runs that differ otherwise.
+    pub(crate) fn finish_transmission(&mut self, order: DeliveryOrder) -> Option<Frame> {
+        let Transmission { frame, began, ends: at, mut delay, mut error, .. } =
+            self.transmission.take()?;
         self.counters.frames += 1;
         self.counters.bits += u64::from(frame.bytes) * 8;
         self.counters.busy = self.counters.busy + at.since(began);
@@ -247,8 +246,13 @@ impl Direction {
         if order == DeliveryOrder::Fifo {
             arrives = arrives.max(self.in_flight.back().map_or(at, |last| last.arrives));
         }
-        let place = self.in_flight.partition_point(|other| other.arrives <= arrives);
-        self.in_flight.insert(place, InFlight { frame, arrives });
+        let arriving = InFlight { frame, arrives };
+        if self.in_flight.back().is_none_or(|last| last.arrives <= arrives) {
+            self.in_flight.push_back(arriving);
+        } else {
+            let place = self.in_flight.partition_point(|other| other.arrives <= arrives);
+            self.in_flight.insert(place, arriving);
+        }
         None
     }
 

@@ -27,9 +27,10 @@ impl ErrorSampler {
             ErrorModel::FrameErrorRate(rate) => return Probability::from_f64(rate),
             ErrorModel::BitErrorRate(rate) => rate,
         };
-        let known = self.cache.iter().flatten().find(|(size, _)| *size == bytes);
-        if let Some((_, chance)) = known {
-            return *chance;
+        for (size, chance) in self.cache.iter().flatten() {
+            if *size == bytes {
+                return *chance;
+            }
         }
         let chance = Probability::from_bit_error_rate(rate, bytes.saturating_mul(8));
         if let Some(slot) = self.cache.get_mut(self.next_slot) {

@@ -33,8 +33,9 @@ use crate::opportunities::OPPORTUNITY_BYTES;
 #[derive(Clone, Debug)]
 pub struct PathLink {
     now: Instant,
-    /// Time of the next step, so that an earlier call costs one comparison.
-    next_due: Instant,
+    /// The next step and its time, so that an earlier call costs one comparison; or the end of a reversal that has
+    /// ended early.
+    next: (Instant, Step),
     duplex: Duplex,
     order: DeliveryOrder,
     partitioned: bool,
@@ -46,13 +47,16 @@ pub struct PathLink {
     events: VecDeque<LinkEvent>,
 }
 
-/// The next step of a link.
-#[derive(Clone, Copy, Debug)]
+/// A step of a link. The order is that of steps at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     Arrival(Side),
     EndOfService(Side),
     EndOfReversal(Side),
 }
+
+/// No step, as long as the link is idle.
+const NO_STEP: (Instant, Step) = (Instant::FAR_FUTURE, Step::Arrival(Side::A));
 
 impl PathLink {
     /// Creates an idle link. With the direction, `link` keys the streams `"link-error"`,
@@ -65,7 +69,7 @@ impl PathLink {
         let has_opportunities = a.awaits_opportunities() || b.awaits_opportunities();
         Self {
             now: Instant::ZERO,
-            next_due: Instant::FAR_FUTURE,
+            next: NO_STEP,
             duplex: if has_opportunities { Duplex::Full } else { duplex },
             order,
             partitioned: false,
@@ -82,7 +86,8 @@ impl PathLink {
         if !self.events.is_empty() {
             return Some(self.now);
         }
-        (self.next_due < Instant::FAR_FUTURE).then_some(self.next_due)
+        let (at, _) = self.next;
+        (at < Instant::FAR_FUTURE).then_some(at)
     }
 
     /// Returns true while it is cut.
@@ -132,6 +137,7 @@ impl PathLink {
     }
 
     /// Processes all that is due by `now`.
+    #[inline]
     pub fn on_timeout(&mut self, now: Instant) {
         self.advance(now);
     }
@@ -188,7 +194,7 @@ impl PathLink {
     pub fn partition(&mut self, now: Instant, queue: QueueOnPartition) {
         let now = self.advance(now);
         self.partitioned = true;
-        self.next_due = Instant::FAR_FUTURE;
+        self.next = NO_STEP;
         for side in [Side::A, Side::B] {
             let direction = match side {
                 Side::A => &mut self.a,
@@ -266,6 +272,7 @@ impl PathLink {
     }
 
     /// Returns the next event up to `now`, in order of time; `None` when all have been returned.
+    #[inline]
     pub fn poll(&mut self, now: Instant) -> Option<LinkEvent> {
         self.advance(now);
         self.events.pop_front()
@@ -285,8 +292,12 @@ impl PathLink {
         }
     }
 
-    /// Returns the next step and its time; of equal times the first in this order. Without a step,
-    /// the far future.
+    /// Schedules a step, if it comes before the next one.
+    fn schedule(&mut self, at: Instant, step: Step) {
+        self.next = self.next.min((at, step));
+    }
+
+    /// Finds the next step and its time; of equal times the first in this order.
     fn next_step(&self) -> (Instant, Step) {
         let mut next = (self.a.next_arrival(), Step::Arrival(Side::A));
         for (at, step) in [
@@ -304,21 +315,29 @@ impl PathLink {
     }
 
     /// Processes all steps due by `now`, each at its own time.
+    #[inline]
     fn advance(&mut self, now: Instant) -> Instant {
         self.now = self.now.max(now);
-        while self.next_due <= self.now {
-            let (at, step) = self.next_step();
-            self.next_due = at;
-            if at > self.now || at == Instant::FAR_FUTURE {
-                break;
-            }
+        if self.next.0 <= self.now {
+            self.process_steps();
+        }
+        self.now
+    }
+
+    fn process_steps(&mut self) {
+        while self.next.0 <= self.now && self.next.0 < Instant::FAR_FUTURE {
+            let (at, step) = self.next;
             match step {
                 Step::Arrival(side) => self.deliver_next(side),
                 Step::EndOfService(side) => self.end_service(at, side),
-                Step::EndOfReversal(side) => self.end_reversal(at, side),
+                Step::EndOfReversal(side) if self.direction(side).reversal_deadline() == at => {
+                    self.end_reversal(at, side);
+                }
+                // It has ended early.
+                Step::EndOfReversal(_) => {}
             }
+            self.next = self.next_step();
         }
-        self.now
     }
 
     /// Holds a frame back for a reversal.
@@ -331,7 +350,7 @@ impl PathLink {
                 reversal.deadline = now + reversal.max_wait;
             }
             let (until, is_last) = (reversal.deadline, held >= reversal.frames);
-            self.next_due = self.next_due.min(until);
+            self.schedule(until, Step::EndOfReversal(side));
             if is_last {
                 self.end_reversal(now, side);
             }
@@ -351,10 +370,10 @@ impl PathLink {
         self.report_transmission(from, frame);
         let order = self.order;
         let direction = self.direction_mut(from);
-        let service = direction.transmit(now, frame);
-        let damaged = direction.finish_serialisation(service, order);
+        direction.transmit(now, frame);
+        let damaged = direction.finish_transmission(order);
         let due = direction.next_arrival();
-        self.next_due = self.next_due.min(due);
+        self.schedule(due, Step::Arrival(from));
         self.report_bit_error(from, damaged);
     }
 
@@ -372,15 +391,13 @@ impl PathLink {
         if direction.awaits_opportunities() {
             return self.use_opportunity(at, from);
         }
-        let damaged = direction
-            .transmission
-            .take()
-            .and_then(|service| direction.finish_serialisation(service, order));
+        let damaged = direction.finish_transmission(order);
         self.report_bit_error(from, damaged);
         self.start_transmission(at, from);
     }
 
     /// Transmits queued frames, or parts of them, at a delivery opportunity.
+    #[inline(never)]
     fn use_opportunity(&mut self, at: Instant, from: Side) {
         let order = self.order;
         if let Transmitter::Opportunities(next) = &mut self.direction_mut(from).transmitter {
@@ -390,20 +407,18 @@ impl PathLink {
         while left > 0 {
             if self.direction(from).transmission.is_none() {
                 let Some(frame) = self.serve(at, from) else { break };
-                let direction = self.direction_mut(from);
-                direction.transmission = Some(direction.transmit(at, frame));
+                self.direction_mut(from).transmit(at, frame);
             }
             let direction = self.direction_mut(from);
-            let Some(mut service) = direction.transmission.take() else { break };
+            let Some(service) = &mut direction.transmission else { break };
             let used = service.left.min(left);
             left -= used;
             service.left -= used;
             if service.left > 0 {
-                direction.transmission = Some(service);
                 break;
             }
             service.ends = at;
-            let damaged = direction.finish_serialisation(service, order);
+            let damaged = direction.finish_transmission(order);
             self.report_bit_error(from, damaged);
         }
         let direction = self.direction_mut(from);
@@ -419,9 +434,10 @@ impl PathLink {
     }
 
     fn report_bit_error(&mut self, from: Side, damaged: Option<Frame>) {
-        let lost =
-            |frame: Frame| LinkEvent::Lost { from, id: frame.id, reason: DropReason::BitError };
-        self.events.extend(damaged.map(lost));
+        if let Some(frame) = damaged {
+            let reason = DropReason::BitError;
+            self.events.push_back(LinkEvent::Lost { from, id: frame.id, reason });
+        }
     }
 
     /// Gives a free transmitter its next frame. `side` is the side that changed.
@@ -449,8 +465,7 @@ impl PathLink {
             // Those that have passed were of no use.
             next.skip_through(at);
             let due = direction.end_of_service();
-            self.next_due = self.next_due.min(due);
-            return;
+            return self.schedule(due, Step::EndOfService(side));
         }
         let Some(frame) = self.serve(at, side) else {
             self.direction_mut(side).queue.on_idle(at);
@@ -459,10 +474,8 @@ impl PathLink {
             }
             return;
         };
-        let direction = self.direction_mut(side);
-        let service = direction.transmit(at, frame);
-        direction.transmission = Some(service);
-        self.next_due = self.next_due.min(service.ends);
+        let ends = self.direction_mut(side).transmit(at, frame);
+        self.schedule(ends, Step::EndOfService(side));
         self.last_served = side;
         if self.duplex == Duplex::Shared {
             self.direction_mut(side.other()).queue.on_busy(at);
@@ -471,6 +484,7 @@ impl PathLink {
 
     /// Takes the next frame from a queue for the transmitter, and reports its mark and those that
     /// the queue has dropped.
+    #[inline(always)]
     fn serve(&mut self, at: Instant, side: Side) -> Option<Frame> {
         let direction = match side {
             Side::A => &mut self.a,

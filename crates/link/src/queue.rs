@@ -310,12 +310,14 @@ impl<F: QueueEntry> InterfaceQueue<F> {
 
     /// Decides whether an arriving frame is marked, by the discipline, or dropped early for a reason.
     /// The transmitter counts as busy from now on, unless the frame is dropped.
+    #[inline]
     fn admit(&mut self, now: Instant, frame: F) -> Result<bool, DropReason> {
         let must_wait = self.idle_since.is_none();
         self.on_busy(now);
         let idle = self.idle_carried.take();
-        let found = self.len();
-        let due = match &mut self.discipline {
+        let Self { discipline, waiting, held_back, .. } = self;
+        let found = waiting.len() + held_back.len();
+        let due = match discipline {
             DisciplineState::DropTail { ecn_threshold } => {
                 frame.ecn_capable() && ecn_threshold.is_some_and(|threshold| found >= threshold)
             }
@@ -347,12 +349,23 @@ impl<F: QueueEntry> InterfaceQueue<F> {
 
     /// Dequeues the next frame for a free transmitter, as the discipline decides. Frames that it
     /// drops ([`DropReason::Codel`]) are passed to `on_drop`; they precede a frame that is not.
-    pub fn serve(&mut self, now: Instant, mut on_drop: impl FnMut(F)) -> Option<Dequeued<F>> {
+    #[inline]
+    pub fn serve(&mut self, now: Instant, on_drop: impl FnMut(F)) -> Option<Dequeued<F>> {
+        match &self.discipline {
+            DisciplineState::DropTail { .. } | DisciplineState::Red(_) => {
+                let Queued { frame, .. } = self.waiting.pop_front()?;
+                self.count_out(frame);
+                Some(Dequeued { frame, mark: false })
+            }
+            _ => self.serve_delayed(now, on_drop),
+        }
+    }
+
+    /// Does the same with a discipline that decides by the time for which a frame has waited.
+    fn serve_delayed(&mut self, now: Instant, mut on_drop: impl FnMut(F)) -> Option<Dequeued<F>> {
         let Self { discipline, waiting, counters, bytes, .. } = self;
         match discipline {
-            DisciplineState::DropTail { .. } | DisciplineState::Red(_) => {
-                self.dequeue().map(|frame| Dequeued { frame, mark: false })
-            }
+            DisciplineState::DropTail { .. } | DisciplineState::Red(_) => None,
             DisciplineState::Codel(codel) => {
                 let served = codel.dequeue(now, waiting, |frame| {
                     counters.codel_drops += 1;

@@ -144,15 +144,20 @@ impl<'a> Simulation<'a> {
     #[inline]
     fn record_what_is_due(&mut self, now: Instant) {
         if self.world.records_at <= now {
-            self.world.record_positions(now);
-            self.record_samples(now);
-            let Observers { log, samples, .. } = &self.world.observers;
-            let positions = log.as_ref().filter(|_| self.world.net.has_radios());
-            let positions = positions.map_or(Instant::FAR_FUTURE, |log| log.next_positions());
-            let samples = samples.as_ref().map_or(Instant::FAR_FUTURE, |samples| samples.due());
-            self.world.records_at = positions.min(samples);
-            self.set_pause();
+            self.record(now);
         }
+    }
+
+    #[cold]
+    fn record(&mut self, now: Instant) {
+        self.world.record_positions(now);
+        self.record_samples(now);
+        let Observers { log, samples, .. } = &self.world.observers;
+        let positions = log.as_ref().filter(|_| self.world.net.has_radios());
+        let positions = positions.map_or(Instant::FAR_FUTURE, |log| log.next_positions());
+        let samples = samples.as_ref().map_or(Instant::FAR_FUTURE, |samples| samples.due());
+        self.world.records_at = positions.min(samples);
+        self.set_pause();
     }
 
     /// Records the samples that are due by `now`.
@@ -189,16 +194,26 @@ impl<'a> Simulation<'a> {
     ///
     /// # Errors
     /// An internal error: a byte stream was corrupted.
+    #[inline]
     pub fn step(&mut self) -> Result<bool, RunError> {
+        let goes_on = self.handle_next_event();
+        match &mut self.world.error {
+            None => Ok(goes_on),
+            error => error.take().map_or(Ok(goes_on), Err),
+        }
+    }
+
+    /// Handles the next event; false when the run is over.
+    fn handle_next_event(&mut self) -> bool {
         if let Some(at) = self.world.net.paused_at() {
             self.record_what_is_due(at);
             self.world.net.resume();
             self.after_air();
             self.settle();
-            return self.world.error.take().map_or(Ok(true), Err);
+            return true;
         }
         if self.hosts.are_done() {
-            return Ok(false);
+            return false;
         }
         loop {
             let world = &mut self.world;
@@ -207,11 +222,12 @@ impl<'a> Simulation<'a> {
             if at > self.end {
                 world.now = self.end;
                 self.record_what_is_due(self.end);
-                return Ok(false);
+                return false;
             }
             if at < world.now {
                 let error = format!("time goes back from {:?} to {at:?}", world.now);
-                return Err(RunError::Conservation(error));
+                world.error.get_or_insert(RunError::Conservation(error));
+                return false;
             }
             if at > world.now {
                 self.record_what_is_due(at);
@@ -224,12 +240,13 @@ impl<'a> Simulation<'a> {
             };
             if is_handled {
                 self.settle();
-                return self.world.error.take().map_or(Ok(true), Err);
+                return true;
             }
         }
     }
 
     /// Handles the network's next wake-up; false if it was not valid.
+    #[inline]
     fn step_network(&mut self, horizon: Instant) -> bool {
         let world = &mut self.world;
         let Some(wakeup) = world.net.on_timeout(horizon) else { return false };
@@ -237,7 +254,7 @@ impl<'a> Simulation<'a> {
         let (class, entity) = wakeup.timer.parts();
         world.fingerprint.event(wakeup.at, class, entity);
         world.now = world.net.now();
-        if world.observers.wants_network() && matches!(wakeup.timer, TimerId::Air(_)) {
+        if matches!(wakeup.timer, TimerId::Air(_)) && world.observers.wants_network() {
             self.after_air();
         }
         true
@@ -264,18 +281,13 @@ impl<'a> Simulation<'a> {
     }
 
     /// Lets the network and the hosts act until nothing is left to do at this instant.
+    #[inline]
     fn settle(&mut self) {
         let Self { world, hosts, .. } = self;
         loop {
             let output = world.net.poll();
             if world.net.has_events() {
-                world.record_events();
-                if std::mem::take(&mut world.partition_ended) {
-                    hosts.on_partition_end(world.now);
-                }
-                if std::mem::take(&mut world.is_restored) {
-                    hosts.on_network_restored(world.now);
-                }
+                hosts.on_network_events(world);
             }
             match output {
                 Some(output) => hosts.on_output(world, &output),

@@ -40,8 +40,15 @@ impl Clock {
 
     /// Number of ticks of length `tick` that have begun by `now`.
     const fn ticks(self, now: Instant, tick: Duration) -> u64 {
-        let phase = if tick.is_zero() { 0 } else { self.phase.as_nanos() % tick.as_nanos() };
-        now.as_nanos().saturating_add(phase) / if tick.is_zero() { 1 } else { tick.as_nanos() }
+        let tick_nanos = if tick.is_zero() { 1 } else { tick.as_nanos() };
+        now.as_nanos().saturating_add(self.phase_in(tick_nanos)) / tick_nanos
+    }
+
+    /// Time elapsed at time zero in a tick of this length (ns).
+    const fn phase_in(self, tick_nanos: u64) -> u64 {
+        let phase = self.phase.as_nanos();
+        // A division takes longer than all the rest.
+        if phase < tick_nanos { phase } else { phase % tick_nanos }
     }
 
     /// Time between two instants in whole round-trip ticks.
@@ -105,7 +112,7 @@ impl Clock {
         }
         let count = span.as_nanos().div_ceil(tick.as_nanos()).max(1);
         let at = self.ticks(now, tick).saturating_add(count).saturating_mul(tick.as_nanos());
-        Instant::from_nanos(at.saturating_sub(self.phase.as_nanos() % tick.as_nanos()))
+        Instant::from_nanos(at.saturating_sub(self.phase_in(tick.as_nanos())))
     }
 }
 

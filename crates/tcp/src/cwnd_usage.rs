@@ -37,7 +37,7 @@ impl CwndUsage {
     }
 
     /// Records that data has been sent.
-    pub fn on_sent(&mut self, now: Instant, window: &CongestionWindow, out: OutstandingData) {
+    pub fn on_sent(&mut self, now: Instant, window: CongestionWindow, out: OutstandingData) {
         let outstanding = out.max.since(out.una);
         let more = !self.full && outstanding > self.max_outstanding;
         if out.una.at_or_after(self.round_end) || out.cwnd_full || more {
@@ -54,7 +54,7 @@ impl CwndUsage {
 
     /// True if acknowledgments of the data sent may grow the window. In slow start up to twice the
     /// data outstanding: no more than with a window of that size.
-    pub fn may_grow(&self, window: &CongestionWindow) -> bool {
+    pub fn may_grow(&self, window: CongestionWindow) -> bool {
         let starting = window.cwnd < window.ssthresh;
         self.full || (starting && window.cwnd < self.max_outstanding.saturating_mul(2))
     }

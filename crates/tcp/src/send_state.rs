@@ -4,9 +4,7 @@ use alloc::boxed::Box;
 
 use driftway_base::{Duration, Instant, Seq, SeqRange};
 
-use crate::congestion::{
-    AckedData, CongestionControl, CongestionWindow, Established, LostSegment, PacingRate, SentData,
-};
+use crate::congestion::{AckedData, CongestionControl, CongestionState, Established, LostSegment};
 use crate::delivery_rate::DeliveryRate;
 use crate::f_rto::FRto;
 use crate::options::Options;
@@ -36,12 +34,8 @@ pub struct SendState {
     max: Seq,
     /// Payload of a full-sized segment (bytes).
     mss: u32,
-    /// Congestion window and slow-start threshold.
-    pub window: CongestionWindow,
-    /// Congestion control, which owns the policy and not the window.
-    control: Box<dyn CongestionControl>,
-    /// The congestion control sets the window itself.
-    has_model: bool,
+    /// Congestion window and slow-start threshold, with their control.
+    pub(crate) congestion: CongestionState,
     /// Outstanding segments, if `keeps_log`.
     log: SentLog,
     keeps_log: bool,
@@ -63,8 +57,6 @@ pub struct SendState {
     head_retransmit_due: bool,
     /// One past the highest sequence number retransmitted in this recovery (RFC 6675: HighRxt).
     high_rxt: Seq,
-    /// The window before the last reduction, for an undo.
-    prior_window: Option<CongestionWindow>,
     /// SND.UNA at the last timeout: a second timeout of the same segment leaves ssthresh unchanged.
     timed_out_una: Option<Seq>,
     /// Proportional rate reduction of fast recovery (RFC 9937), if enabled.
@@ -88,8 +80,7 @@ impl SendState {
     pub fn new(
         iss: Seq,
         mss: u32,
-        window: CongestionWindow,
-        control: Box<dyn CongestionControl>,
+        congestion: CongestionState,
         keeps_log: bool,
         options: &Options,
     ) -> Self {
@@ -98,10 +89,8 @@ impl SendState {
             nxt: iss,
             max: iss,
             mss,
-            window,
-            has_model: false,
+            congestion,
             keeps_log,
-            control,
             log: SentLog::default(),
             rate: DeliveryRate::default(),
             dup_acks: 0,
@@ -112,7 +101,6 @@ impl SendState {
             scoreboard: Scoreboard::default(),
             head_retransmit_due: false,
             high_rxt: iss,
-            prior_window: None,
             timed_out_una: None,
             prr: options.prr.then(Prr::default),
             reducing_until: None,
@@ -128,14 +116,13 @@ impl SendState {
 
     /// Replaces the congestion control before anything has been sent.
     pub(crate) fn set_control(&mut self, control: Box<dyn CongestionControl>) {
-        self.control = control;
+        self.congestion.set_control(control);
         self.adopt_model();
     }
 
     /// Keeps what the congestion control needs if it has a model.
     fn adopt_model(&mut self) {
-        self.has_model = self.control.has_model();
-        if self.has_model {
+        if self.has_model() {
             self.keeps_log = true;
             self.log.report_losses();
         }
@@ -156,6 +143,14 @@ impl SendState {
     /// Payload of a full-sized segment (bytes).
     pub fn mss(&self) -> u32 {
         self.mss
+    }
+    /// Congestion window (bytes).
+    pub fn cwnd(&self) -> u32 {
+        self.congestion.cwnd()
+    }
+    /// Slow-start threshold (bytes).
+    pub fn ssthresh(&self) -> u32 {
+        self.congestion.ssthresh()
     }
     /// Consecutive duplicate acknowledgments.
     pub fn dup_acks(&self) -> u32 {
@@ -181,10 +176,6 @@ impl SendState {
     pub fn limited_transmit(&self) -> bool {
         self.limited_transmit
     }
-    /// The window before the last reduction.
-    pub(crate) fn prior_window(&self) -> Option<CongestionWindow> {
-        self.prior_window
-    }
     /// Step of F-RTO, while it is in progress.
     pub(crate) fn f_rto(&self) -> Option<FRto> {
         self.f_rto
@@ -196,6 +187,14 @@ impl SendState {
     /// Stores the state of proportional rate reduction.
     pub(crate) fn set_prr(&mut self, prr: Prr) {
         self.prr = Some(prr);
+    }
+
+    /// Neither a recovery nor a reduction of the window is in progress.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.phase == RecoveryPhase::Open
+            && self.reducing_until.is_none()
+            && self.f_rto.is_none()
+            && self.prr.as_ref().is_none_or(|prr| !prr.is_active())
     }
 
     /// FlightSize: bytes sent and not acknowledged (RFC 5681 §2).
@@ -253,7 +252,7 @@ impl SendState {
     }
     /// The recovery does not need the log any more.
     pub(crate) fn release_log(&mut self) {
-        self.keeps_log = self.has_model;
+        self.keeps_log = self.has_model();
     }
     /// The log is kept.
     pub(crate) fn keeps_log(&self) -> bool {
@@ -261,15 +260,7 @@ impl SendState {
     }
     /// The congestion control sets the window itself ([`CongestionControl::has_model`]).
     pub(crate) fn has_model(&self) -> bool {
-        self.has_model
-    }
-    /// The congestion control needs round-trip times.
-    pub(crate) fn wants_round_trips(&self) -> bool {
-        self.control.wants_round_trips()
-    }
-    /// Rate at which data is to leave.
-    pub(crate) fn pacing_rate(&self) -> Option<PacingRate> {
-        self.control.pacing_rate()
+        self.congestion.has_model()
     }
     /// A reduction of the window without a loss is in progress.
     pub(crate) fn is_reducing(&self) -> bool {
@@ -281,7 +272,7 @@ impl SendState {
         if !self.keeps_log {
             return;
         }
-        let snapshot = match self.has_model {
+        let snapshot = match self.has_model() {
             true => {
                 self.rate.set_lost(self.log.total_lost());
                 self.rate.on_sent(now, self.log.pipe(), range.len())
@@ -295,9 +286,9 @@ impl SendState {
         &mut self,
         now: Instant,
         range: SeqRange,
-        mut each: impl FnMut(SentSegment),
+        mut each: impl FnMut(&SentSegment),
     ) {
-        let (rate, has_model) = (&mut self.rate, self.has_model);
+        let (rate, has_model) = (&mut self.rate, self.congestion.has_model());
         self.log.remove(range, |sent| {
             if has_model {
                 let bytes = sent.range.len();
@@ -312,7 +303,7 @@ impl SendState {
     }
     /// Notes that the application has nothing to send.
     pub(crate) fn on_app_limited(&mut self) {
-        if self.has_model {
+        if self.has_model() {
             self.rate.on_app_limited(self.log.pipe());
         }
     }
@@ -322,11 +313,11 @@ impl SendState {
     }
     /// Reports the end of the handshake to the congestion control.
     pub(crate) fn report_established(&mut self, now: Instant, rtt: Option<Duration>) {
-        self.control.on_established(now, &self.window, Established { mss: self.mss, rtt });
+        self.congestion.on_established(now, Established { mss: self.mss, rtt });
     }
     /// Reports the segments found lost to a control with a model.
     pub(crate) fn report_losses(&mut self, now: Instant) {
-        let (control, window, delivered) = (&mut self.control, &self.window, self.rate.delivered());
+        let (congestion, delivered) = (&mut self.congestion, self.rate.delivered());
         self.log.take_reported_losses(|lost| {
             let lost = LostSegment {
                 range: lost.range,
@@ -335,30 +326,19 @@ impl SendState {
                 delivered,
                 app_limited: lost.snapshot.app_limited,
             };
-            control.on_segment_lost(now, window, &lost);
+            congestion.on_segment_lost(now, &lost);
         });
         self.rate.set_lost(self.log.total_lost());
     }
-    /// Reports to the congestion control that an aid has set the window.
-    pub(crate) fn report_assignment(&mut self, now: Instant, anew: bool) {
-        self.control.on_window_assigned(now, &self.window, anew);
-    }
-    /// After a timeout, a control with a model keeps what is not lost in flight, and a segment more
-    /// (draft-ietf-ccwg-bbr-04 §5.6.4.4).
+    /// Lets a control with a model keep what is in flight after a timeout.
     pub(crate) fn keep_flight_after_timeout(&mut self) {
-        if self.has_model {
-            self.window.cwnd = self.log.pipe().saturating_add(self.mss);
-        }
-    }
-    /// Reports transmitted data to the congestion control.
-    pub(crate) fn report_sent(&mut self, now: Instant, sent: SentData) {
-        self.control.on_sent(now, &mut self.window, sent);
+        self.congestion.keep_flight_after_timeout(self.log.pipe(), self.mss);
     }
     /// Notes that timers were frozen.
     pub(crate) fn on_thaw(&mut self, now: Instant, frozen_for: Duration) {
         self.log.postpone(now, frozen_for);
         self.rate.postpone(now, frozen_for);
-        self.control.on_thaw(now, frozen_for);
+        self.congestion.on_thaw(now, frozen_for);
     }
 
     /// Starts the processing of an acknowledgment: until
@@ -439,35 +419,13 @@ impl SendState {
     pub(crate) fn clear_recover(&mut self) {
         self.recover = None;
     }
-    /// Makes the last reduction final: an undo has no effect.
-    pub(crate) fn forget_prior_window(&mut self) {
-        self.prior_window = None;
-    }
-    /// Makes the last reduction final, as Linux does with that for a mark: if a loss or a timeout within it turns out
-    /// spurious, its state is undone, and the window stays.
-    pub(crate) fn make_reduction_final(&mut self) {
-        self.prior_window = Some(CongestionWindow { cwnd: 0, ssthresh: 0 });
-    }
-    /// Sets the window that an undo restores, if `before` has one.
-    pub(crate) fn keep_prior_window(&mut self, before: Option<CongestionWindow>) {
-        self.prior_window = before.or(self.prior_window);
-    }
-
-    /// Reduces cwnd to one segment on an ICMP source quench, as in 4.4BSD.
-    pub(crate) fn on_source_quench(&mut self) {
-        self.prior_window = Some(self.window);
-        self.window.cwnd = self.mss;
-    }
-
     /// Responds to a loss by a new ssthresh; the caller sets cwnd.
     pub fn reduce_ssthresh(&mut self, now: Instant) {
-        let flight_size = self.begin_reduction();
-        self.window.ssthresh = self.control.on_loss(now, &self.window, flight_size, self.mss);
+        self.congestion.on_loss(now, self.reduced_flight_size(), self.mss);
     }
 
-    /// Keeps the window for an undo; returns the FlightSize that counts (bytes).
-    fn begin_reduction(&mut self) -> u32 {
-        self.prior_window = Some(self.window);
+    /// The FlightSize that a reduction is computed from (bytes).
+    fn reduced_flight_size(&self) -> u32 {
         // RFC 5681 §3.2, step 2: segments sent by limited transmit do not count.
         let counting = self.phase == RecoveryPhase::Open && self.dup_acks > 0;
         let most = if counting { self.flight_size_at_first_duplicate } else { u32::MAX };
@@ -475,47 +433,45 @@ impl SendState {
         // cwnd: after one response to a loss the next would raise ssthresh (§4.3 wants it lowered
         // twice; equation 4 says "no more than").
         match self.ssthresh_from_cwnd {
-            true => self.window.cwnd,
-            false => self.flight_size().min(most).min(self.window.cwnd),
+            true => self.cwnd(),
+            false => self.flight_size().min(most).min(self.cwnd()),
         }
     }
 
     /// Responds to congestion by slow start with the present ssthresh.
     pub fn enter_slow_start(&mut self) {
-        self.prior_window = Some(self.window);
-        self.window.cwnd = self.mss;
+        self.congestion.restart_slow_start(self.mss);
     }
 
     /// Responds to congestion without a loss: cwnd and ssthresh are reduced once.
     pub fn reduce_cwnd(&mut self, now: Instant) {
         self.reduce_ssthresh(now);
-        if !self.has_model {
-            self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+        if !self.has_model() {
+            self.congestion.limit_to_ssthresh();
         }
     }
 
     /// Responds to congestion at an aid's request.
     pub(crate) fn reduce_for_aid(&mut self, now: Instant) {
         self.reduce_cwnd(now);
-        self.control.on_reduction_requested(now, &mut self.window);
+        self.congestion.on_reduction_requested(now);
     }
 
     /// Responds to an ECN echo: cwnd is reduced to the new ssthresh, with PRR in proportion to what
     /// is delivered, as in Linux, otherwise at once.
     pub(crate) fn reduce_for_ecn(&mut self, now: Instant) {
-        let flight_size = self.begin_reduction();
-        let before = self.window.cwnd;
-        self.window.ssthresh = self.control.on_ecn(now, &self.window, flight_size, self.mss);
-        if self.has_model {
+        let before = self.cwnd();
+        self.congestion.on_ecn(now, self.reduced_flight_size(), self.mss);
+        if self.has_model() {
             return;
         }
         match &mut self.prr {
             Some(prr) => {
                 *prr = Prr::begin(before, self.ssthresh_from_cwnd);
                 self.reducing_until = Some(self.max);
-                self.make_reduction_final();
+                self.congestion.make_reduction_final();
             }
-            None => self.window.cwnd = before.min(self.window.ssthresh),
+            None => self.congestion.limit_to_ssthresh(),
         }
     }
 
@@ -531,7 +487,7 @@ impl SendState {
         }
         self.abort_prr();
         if let RecoveryPhase::Recovery { .. } = self.phase {
-            self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+            self.congestion.limit_to_ssthresh();
             self.phase = RecoveryPhase::Open;
         }
     }
@@ -544,7 +500,7 @@ impl SendState {
             && self.reducing_until.is_none()
         {
             prr.end();
-            self.window.cwnd = self.window.ssthresh;
+            self.congestion.set_to_ssthresh();
         }
     }
 
@@ -563,16 +519,11 @@ impl SendState {
     }
 
     /// Passes an acknowledgment that may change the window to the congestion control.
-    pub fn grow(&mut self, now: Instant, acked: &AckedData) {
-        self.control.on_ack(now, &mut self.window, acked);
-        if self.has_model && self.control.limits_itself() {
+    pub(crate) fn grow(&mut self, now: Instant, acked: &AckedData, validates: bool) {
+        self.congestion.on_ack(now, acked, validates);
+        if self.congestion.limits_itself() {
             self.on_app_limited();
         }
-    }
-
-    /// Reports to the congestion control that sending is not limited by cwnd.
-    pub(crate) fn pause_growth(&mut self, now: Instant) {
-        self.control.on_pause(now);
     }
 
     /// Lets the next timeout reduce ssthresh, even if it is of the same segment as the last.
@@ -595,13 +546,12 @@ impl SendState {
             self.reduce_ssthresh(now);
         }
         self.timed_out_una = Some(self.una);
-        self.control.on_timeout();
+        self.congestion.on_timeout(self.mss);
         if self.scoreboard.sacked_range_at(self.una).is_some() {
             // The peer has reneged (RFC 2018 §8).
             self.scoreboard.clear();
         }
         self.abort_prr();
-        self.window.cwnd = self.mss;
         self.nxt = self.una;
         self.dup_acks = 0;
         self.head_retransmit_due = false;
@@ -637,12 +587,10 @@ impl SendState {
         let point = self.reducing_until.take();
         if point.is_some() {
             // One response to congestion in a round trip; that to an ECN echo cannot be undone.
-            self.prior_window = None;
+            self.congestion.forget_prior_window();
         } else {
             self.reduce_ssthresh(now);
-            if !self.has_model {
-                self.window.cwnd = self.window.ssthresh;
-            }
+            self.congestion.set_to_ssthresh();
         }
         self.phase = RecoveryPhase::Recovery { point: point.unwrap_or(self.max) };
         self.high_rxt = self.una;
@@ -658,31 +606,25 @@ impl SendState {
     pub fn enter_inflated_recovery(&mut self, now: Instant) {
         self.reduce_ssthresh(now);
         self.abort_prr();
-        self.set_recovery_cwnd(self.window.ssthresh.saturating_add(DUP_THRESHOLD * self.mss));
+        self.set_recovery_cwnd(self.ssthresh().saturating_add(DUP_THRESHOLD * self.mss));
         self.phase = RecoveryPhase::Recovery { point: self.max };
         self.head_retransmit_due = true;
     }
 
     /// Sets cwnd as a recovery wants it, unless the congestion control sets it itself.
     pub fn set_recovery_cwnd(&mut self, cwnd: u32) {
-        if !self.has_model {
-            self.window.cwnd = cwnd;
-        }
+        self.congestion.set_in_recovery(cwnd);
     }
 
     /// Undoes the last reduction: restores the window and counts nothing as lost. False if there is
     /// none.
     pub fn undo(&mut self) -> bool {
-        let Some(before) = self.prior_window.take() else { return false };
-        // In fast recovery cwnd is inflated, or being reduced.
         let recovering = matches!(self.phase, RecoveryPhase::Recovery { .. });
-        let least = if recovering && before.cwnd > 0 { 0 } else { self.window.cwnd };
-        let restored = before.cwnd.max(least);
-        self.set_recovery_cwnd(restored);
-        self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);
+        if !self.congestion.undo(recovering) {
+            return false;
+        }
         self.abort_prr();
         self.log.clear_lost();
-        self.control.on_undo();
         self.timed_out_una = None;
         self.dup_acks = 0;
         self.phase = RecoveryPhase::Open;

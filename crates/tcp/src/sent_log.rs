@@ -96,48 +96,53 @@ impl SentLog {
         self.transmissions
     }
 
-    fn update_bytes(&mut self, sent: SentSegment, added: bool) {
-        let change = |sum: u32| {
-            let len = sent.range.len();
-            if added { sum.saturating_add(len) } else { sum.saturating_sub(len) }
-        };
-        self.bytes = change(self.bytes);
+    fn add_bytes(&mut self, sent: &SentSegment) {
+        let len = sent.range.len();
+        self.bytes = self.bytes.saturating_add(len);
         if sent.lost {
-            self.lost_bytes = change(self.lost_bytes);
+            self.lost_bytes = self.lost_bytes.saturating_add(len);
         }
     }
 
     /// Index of the first segment that ends beyond `seq`.
     fn index_after(&self, seq: Seq) -> usize {
-        self.segments.partition_point(|sent| sent.range.end.at_or_before(seq))
+        match self.segments.front() {
+            // What an acknowledgment asks for.
+            Some(first) if first.range.end.after(seq) => 0,
+            _ => self.segments.partition_point(|sent| sent.range.end.at_or_before(seq)),
+        }
     }
 
     /// Removes the sequence numbers of `range`, and passes each segment, or part of one, in it to
     /// `each`.
-    pub fn remove(&mut self, range: SeqRange, mut each: impl FnMut(SentSegment)) {
+    pub fn remove(&mut self, range: SeqRange, mut each: impl FnMut(&SentSegment)) {
         let first = self.index_after(range.start);
+        let first = first + usize::from(self.split(first, range.start));
         let mut last = first;
-        let mut rest = [None; 2];
-        while let Some(sent) = self.segments.get(last).copied() {
-            if sent.range.start.at_or_after(range.end) {
-                break;
+        while self.segments.get(last).is_some_and(|sent| sent.range.start.before(range.end)) {
+            self.split(last, range.end);
+            let Some(sent) = self.segments.get(last) else { break };
+            let len = sent.range.len();
+            self.bytes = self.bytes.saturating_sub(len);
+            if sent.lost {
+                self.lost_bytes = self.lost_bytes.saturating_sub(len);
             }
-            let part = |start, end| SentSegment { range: SeqRange::new(start, end), ..sent };
-            let (start, end) = (sent.range.start.max(range.start), sent.range.end.min(range.end));
-            self.update_bytes(part(start, end), false);
-            each(part(start, end));
-            if sent.range.start.before(start) {
-                rest[0] = Some(part(sent.range.start, start));
-            }
-            if end.before(sent.range.end) {
-                rest[1] = Some(part(end, sent.range.end));
-            }
+            each(sent);
             last += 1;
         }
         self.segments.drain(first..last);
-        for (place, part) in (first..).zip(rest.into_iter().flatten()) {
-            self.segments.insert(place, part);
+    }
+
+    /// Splits a segment at `seq`; false if that is not inside of it.
+    fn split(&mut self, place: usize, seq: Seq) -> bool {
+        let Some(sent) = self.segments.get_mut(place) else { return false };
+        if !(sent.range.start.before(seq) && sent.range.end.after(seq)) {
+            return false;
         }
+        let front = SentSegment { range: SeqRange::new(sent.range.start, seq), ..*sent };
+        sent.range.start = seq;
+        self.segments.insert(place, front);
+        true
     }
 
     /// Records a transmission.
@@ -156,8 +161,13 @@ impl SentLog {
             lost: false,
             snapshot,
         };
-        self.update_bytes(sent, true);
-        self.segments.insert(self.index_after(range.start), sent);
+        self.add_bytes(&sent);
+        match self.segments.back() {
+            Some(last) if last.range.end.after(range.start) => {
+                self.segments.insert(self.index_after(range.start), sent);
+            }
+            _ => self.segments.push_back(sent),
+        }
     }
 
     /// Marks the segments before `end` as lost for which `is_lost` returns true, in order, until it
@@ -242,7 +252,7 @@ impl SentLog {
                 lost: true,
                 snapshot: SendSnapshot::default(),
             };
-            self.update_bytes(sent, true);
+            self.add_bytes(&sent);
             self.segments.push_back(sent);
             start = range.end;
         }

@@ -34,6 +34,7 @@ pub enum Body {
 
 impl Packet {
     /// Total length (bytes): IP header, transport header, payload.
+    #[inline]
     pub const fn len(&self) -> u32 {
         let ip = IPV4_HEADER_LEN + self.ip.options.len();
         ip.saturating_add(match &self.body {

@@ -481,6 +481,20 @@ fn a_new_reversal_ends_the_previous_one() {
     assert_eq!(bench.events(), said(&[(135, 2), (170, 1), (245, 4), (280, 3)]));
 }
 
+/// A transmission of two seconds leaves the deadline of the previous one as the link's next step.
+#[test]
+fn the_deadline_of_a_previous_reversal_does_not_count() {
+    let mut bench = LinkHarness::new(no_delay());
+    bench.put(ms(0), A, Frame { bytes: 8000, ..data(9) }, QueuePosition::Tail);
+    bench.at(ms(0), |link| link.reverse_next(ms(0), A, 2, Duration::from_secs(1)));
+    bench.send(100, A, 1);
+    bench.at(ms(200), |link| link.reverse_next(ms(200), A, 2, Duration::from_secs(3)));
+    bench.send(300, A, 2);
+    bench.send(1_500, A, 3);
+    bench.finish();
+    assert_eq!(bench.events(), said(&[(2_000, 9), (2_035, 1), (2_070, 3), (2_105, 2)]));
+}
+
 #[test]
 fn frames_held_back_wait_for_the_end_of_a_cut_or_are_lost() {
     for (queue, expected) in [

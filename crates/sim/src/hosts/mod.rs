@@ -156,7 +156,20 @@ impl Hosts {
         }
     }
 
+    /// Records what has happened in the network, and handles the ends of outages.
+    #[cold]
+    pub fn on_network_events(&mut self, world: &mut World<'_>) {
+        world.record_events();
+        if std::mem::take(&mut world.partition_ended) {
+            self.on_partition_end(world.now);
+        }
+        if std::mem::take(&mut world.is_restored) {
+            self.on_network_restored(world.now);
+        }
+    }
+
     /// Carries out what the network asks of a host.
+    #[inline(never)]
     pub fn on_output(&mut self, world: &mut World<'_>, output: &Output) {
         match output {
             Output::Deliver { node, packet } => self.deliver(world, *node, packet),

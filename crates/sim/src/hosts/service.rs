@@ -116,14 +116,15 @@ impl Hosts {
     /// Counts the bytes that were acknowledged to a socket, and checks that they had arrived.
     fn count_acknowledged(&mut self, world: &mut World<'_>, at: OpenSocket) {
         let OpenSocket { id, node, .. } = at;
-        let Some(socket) = self.at(at) else { return };
-        let acknowledged = socket.tcp().acknowledged_bytes();
         let flow = &self.flows[id.flow];
         let counted = match id.end {
             FlowEnd::Sender => Some(flow.acknowledged),
             FlowEnd::Receiver => flow.reverse.as_ref().map(|back| back.acknowledged),
         };
-        if counted.is_none_or(|counted| counted == acknowledged) {
+        let Some(counted) = counted else { return };
+        let Some(socket) = self.at(at) else { return };
+        let acknowledged = socket.tcp().acknowledged_bytes();
+        if counted == acknowledged {
             return;
         }
         let received = self.accepted_bytes(id);
@@ -154,47 +155,52 @@ impl Hosts {
 
     /// Handles the events of a socket's TCP; true if the application has closed its side.
     fn handle_tcp_events(&mut self, world: &mut World<'_>, at: OpenSocket) -> bool {
+        let mut has_closed = false;
+        while let Some(event) = self.at(at).and_then(|socket| socket.tcp_mut().poll_event()) {
+            has_closed |= self.handle_tcp_event(world, at, event);
+        }
+        has_closed
+    }
+
+    /// Handles an event of a socket's TCP; true if the application closes its side.
+    fn handle_tcp_event(&mut self, world: &mut World<'_>, at: OpenSocket, event: TcpEvent) -> bool {
         let OpenSocket { id, node, handle } = at;
         let application_done = self.state(id).application_done;
         let flow = &mut self.flows[id.flow];
         let Some(socket) = self.hosts[node].socket(handle) else { return false };
         let context = FlowContext { now: world.now, node, flow: id.flow };
-        let mut has_closed = false;
-        while let Some(event) = socket.tcp_mut().poll_event() {
-            let closes = match (event, id.end) {
-                (TcpEvent::Connected, FlowEnd::Sender) => application_done,
-                (TcpEvent::Connected, FlowEnd::Receiver) => {
-                    let bytes = flow.open_reverse(world.now);
-                    socket.tcp_mut().write(bytes);
-                    false
-                }
-                // The receiver has no further data to write, so it closes as well.
-                (TcpEvent::PeerClosed, _) => true,
-                (TcpEvent::TimedOut, end) => {
-                    flow.on_socket_failed(world.now, end, FlowOutcome::TimedOut);
-                    false
-                }
-                (TcpEvent::Reset, end) => {
-                    flow.on_socket_failed(world.now, end, FlowOutcome::Reset);
-                    false
-                }
-                (TcpEvent::RetransmissionTimeout, FlowEnd::Sender) => {
-                    world.observers.timeout(context);
-                    false
-                }
-                (TcpEvent::FastRetransmit, FlowEnd::Sender) => {
-                    world.observers.fast_retransmit(context);
-                    false
-                }
-                (TcpEvent::RetransmissionTimeout | TcpEvent::FastRetransmit, FlowEnd::Receiver)
-                | (TcpEvent::Closed, _) => false,
-            };
-            if closes {
-                socket.tcp_mut().close();
-                has_closed = true;
+        let closes = match (event, id.end) {
+            (TcpEvent::Connected, FlowEnd::Sender) => application_done,
+            (TcpEvent::Connected, FlowEnd::Receiver) => {
+                let bytes = flow.open_reverse(world.now);
+                socket.tcp_mut().write(bytes);
+                false
             }
+            // The receiver has no further data to write, so it closes as well.
+            (TcpEvent::PeerClosed, _) => true,
+            (TcpEvent::TimedOut, end) => {
+                flow.on_socket_failed(world.now, end, FlowOutcome::TimedOut);
+                false
+            }
+            (TcpEvent::Reset, end) => {
+                flow.on_socket_failed(world.now, end, FlowOutcome::Reset);
+                false
+            }
+            (TcpEvent::RetransmissionTimeout, FlowEnd::Sender) => {
+                world.observers.timeout(context);
+                false
+            }
+            (TcpEvent::FastRetransmit, FlowEnd::Sender) => {
+                world.observers.fast_retransmit(context);
+                false
+            }
+            (TcpEvent::RetransmissionTimeout | TcpEvent::FastRetransmit, FlowEnd::Receiver)
+            | (TcpEvent::Closed, _) => false,
+        };
+        if closes {
+            socket.tcp_mut().close();
         }
-        has_closed
+        closes
     }
 
     /// Sends what a socket's TCP has to send.

@@ -106,7 +106,8 @@ pub struct SentData {
 /// [`pacing_rate`](CongestionControl::pacing_rate),
 /// [`limits_itself`](CongestionControl::limits_itself).
 ///
-/// The caller owns the window, which it passes to each event that may change it.
+/// The window belongs to the [`CongestionState`](super::CongestionState), which passes it to each event that may change
+/// it.
 pub trait CongestionControl: Send + fmt::Debug {
     /// Sets the window from a model of the path, at each acknowledgment and in every phase; loss
     /// recovery then says what is lost and leaves the window alone.
@@ -239,13 +240,22 @@ pub trait ControlDescriptor: CongestionControl + Sized + 'static {
 /// Slow start (RFC 5681 §3.1, equation 2). Returns the part left for congestion avoidance: all
 /// outside of slow start; with byte counting, the bytes beyond ssthresh; otherwise nothing.
 pub fn slow_start(window: &mut CongestionWindow, acked: &AckedData) -> Option<AckedData> {
+    grow_to_ssthresh(window, acked.bytes, acked).map(|bytes| AckedData { bytes, ..*acked })
+}
+
+/// Slow start by `bytes`, whatever `acked` has; returns the bytes left for congestion avoidance.
+pub(super) fn grow_to_ssthresh(
+    window: &mut CongestionWindow,
+    bytes: u32,
+    acked: &AckedData,
+) -> Option<u32> {
     let room = window.ssthresh.saturating_sub(window.cwnd);
     if room == 0 {
-        return Some(*acked);
+        return Some(bytes);
     }
     let most = if acked.byte_counting { room } else { acked.mss };
-    let grown = acked.bytes.min(most);
+    let grown = bytes.min(most);
     window.cwnd = window.cwnd.saturating_add(grown).min(MAX_WINDOW);
-    let bytes = acked.bytes - grown;
-    (acked.byte_counting && bytes > 0).then_some(AckedData { bytes, ..*acked })
+    let left = bytes - grown;
+    (acked.byte_counting && left > 0).then_some(left)
 }

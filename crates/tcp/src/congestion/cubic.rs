@@ -4,7 +4,7 @@ use driftway_base::{Duration, Instant};
 
 use super::contract::{
     AckedData, CongestionControl, CongestionWindow, ControlDescriptor, ControlOptions, MAX_WINDOW,
-    slow_start,
+    grow_to_ssthresh,
 };
 use super::hystart::Hystart;
 use super::linux_cubic::LinuxCubic;
@@ -92,7 +92,7 @@ impl CongestionControl for Cubic {
         if let Some(linux) = &mut self.linux {
             acked.rtt = acked.rtt.filter(|rtt| linux.on_round_trip(now, *rtt));
         }
-        let acked = self.hystart.on_ack(now, window, &acked);
+        acked.bytes = self.hystart.on_ack(now, window, &acked);
         if !acked.cwnd_limited {
             // §5.8: while application-limited, the window is not a measure of the path.
             self.on_pause(now);
@@ -106,7 +106,8 @@ impl CongestionControl for Cubic {
             // §4.2: after slow start a new stage begins.
             self.current.epoch = None;
         }
-        let Some(acked) = slow_start(window, &acked) else { return };
+        let Some(bytes) = grow_to_ssthresh(window, acked.bytes, &acked) else { return };
+        acked.bytes = bytes;
         if let Some(linux) = &mut self.linux {
             linux.on_ack(now, window, &acked);
             return;

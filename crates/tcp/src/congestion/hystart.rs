@@ -99,23 +99,20 @@ impl Hystart {
     }
 
     /// Handles an acknowledgment in slow start, before the window grows for it: may end slow start,
-    /// and returns what the window may grow by.
+    /// and returns the bytes by which the window may grow.
     pub fn on_ack(
         &mut self,
         now: Instant,
         window: &mut CongestionWindow,
         acked: &AckedData,
-    ) -> AckedData {
+    ) -> u32 {
         let starting = window.cwnd < window.ssthresh;
         match self {
-            Self::None => *acked,
-            Self::Linux(state) => {
-                state.on_ack(now, window, acked, starting);
-                *acked
-            }
-            Self::Rfc9406(state) if starting => state.on_ack(window, acked),
-            Self::Rfc9406(_) => *acked,
+            Self::Linux(state) => state.on_ack(now, window, acked, starting),
+            Self::Rfc9406(state) if starting => return state.on_ack(window, acked),
+            Self::None | Self::Rfc9406(_) => {}
         }
+        acked.bytes
     }
 }
 
@@ -174,7 +171,7 @@ fn ack_delay(window: &CongestionWindow, acked: &AckedData) -> Duration {
 
 impl ConservativeSlowStart {
     /// RFC 9406 §4.2.
-    fn on_ack(&mut self, window: &mut CongestionWindow, acked: &AckedData) -> AckedData {
+    fn on_ack(&mut self, window: &mut CongestionWindow, acked: &AckedData) -> u32 {
         // The acknowledgment that ends a round is of data sent in the round before.
         if let Some(rtt) = acked.rtt {
             self.round.add(rtt);
@@ -188,7 +185,7 @@ impl ConservativeSlowStart {
                 *rounds += 1;
                 if *rounds > CSS_ROUNDS {
                     window.ssthresh = window.cwnd;
-                    return *acked;
+                    return acked.bytes;
                 }
             }
         }
@@ -206,8 +203,7 @@ impl ConservativeSlowStart {
         }
         let most = if self.paced { u32::MAX } else { MOST_SEGMENTS.saturating_mul(acked.mss) };
         let grown = acked.bytes.min(most);
-        let bytes = if self.css.is_some() { grown / CSS_GROWTH_DIVISOR } else { grown };
-        AckedData { bytes, ..*acked }
+        if self.css.is_some() { grown / CSS_GROWTH_DIVISOR } else { grown }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Congestion control: the growth of cwnd without losses, and its reduction after congestion. One
-//! file for each control, and one line in the list here.
+//! file for each control, and one line in the list here. [`CongestionState`] has the window and sets it.
 
 mod bbr;
 mod bbr3;
+mod congestion_state;
 mod contract;
 mod cubic;
 mod hystart;
@@ -18,6 +19,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
+pub use congestion_state::CongestionState;
 pub use contract::{
     AckedData, CongestionControl, CongestionWindow, ControlDescriptor, ControlOptions, Established,
     HystartKind, LostSegment, MAX_WINDOW, PacingRate, SentData, slow_start,

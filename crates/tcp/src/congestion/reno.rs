@@ -4,7 +4,7 @@ use driftway_base::Instant;
 
 use super::contract::{
     AckedData, CongestionControl, CongestionWindow, ControlDescriptor, ControlOptions, HystartKind,
-    MAX_WINDOW, slow_start,
+    MAX_WINDOW, grow_to_ssthresh,
 };
 use super::hystart::Hystart;
 use super::whole_segments::{WholeSegments, segments};
@@ -40,11 +40,11 @@ impl CongestionControl for Reno {
     }
 
     fn on_ack(&mut self, now: Instant, window: &mut CongestionWindow, acked: &AckedData) {
-        let acked = self.hystart.on_ack(now, window, acked);
-        let Some(acked) = slow_start(window, &acked) else { return };
+        let bytes = self.hystart.on_ack(now, window, acked);
+        let Some(bytes) = grow_to_ssthresh(window, bytes, acked) else { return };
         if let Some(whole) = &mut self.whole {
             let per_segment = segments(window, acked.mss);
-            whole.add(window, acked.bytes, acked.mss, per_segment);
+            whole.add(window, bytes, acked.mss, per_segment);
             return;
         }
         // RFC 5681 §3.1, equation 3: about one segment a round trip.

@@ -6,6 +6,7 @@ use driftway_wire::{TcpFlags, TcpSegment, Timestamps};
 use super::congestion::{FlightBefore, Growth};
 use super::control_block::{Connection, Event};
 use super::f_rto::AckOutcome;
+use super::sender::Sender;
 use crate::congestion::CongestionWindow;
 use crate::send_state::RecoveryPhase;
 use crate::state::{State, Transition};
@@ -38,6 +39,11 @@ impl Connection {
             }
             return false;
         }
+        if self.acknowledges_nothing(segment) {
+            self.on_repeated_ack(now, segment);
+            return true;
+        }
+        let send = &self.snd.send_state;
         let outstanding = send.outstanding();
         let before = send.delivery_snapshot();
         let flight = FlightBefore::of(&self.snd, outstanding, self.counts_delivered());
@@ -102,7 +108,7 @@ impl Connection {
         self.control_congestion(now, segment, &flight, growth);
         self.snd.send_state.end_ack_processing();
         if self.snd.is_growth_paused() {
-            self.snd.send_state.pause_growth(now);
+            self.snd.send_state.congestion.on_pause(now);
         }
         if self.snd.recovery.has_timer() {
             self.update_recovery_timers(now);
@@ -110,10 +116,37 @@ impl Connection {
         true
     }
 
+    /// True for an acknowledgment that can change the send window alone: nothing is outstanding. A peer that only sends
+    /// has one in each segment.
+    fn acknowledges_nothing(&self, segment: &TcpSegment) -> bool {
+        let Sender { send_state: send, recovery, hold, .. } = &self.snd;
+        segment.ack == send.max()
+            && segment.ack == send.una()
+            && segment.options.sack.is_empty()
+            && !segment.flags.contains(TcpFlags::ECE)
+            && hold.is_none()
+            && send.is_at_rest()
+            && !send.keeps_log()
+            && !recovery.wants_feedback()
+            && !recovery.has_timer()
+            && !recovery.has_segment_timers()
+    }
+
+    /// Handles such an acknowledgment.
+    fn on_repeated_ack(&mut self, now: Instant, segment: &TcpSegment) {
+        if let Some(timestamps) = segment.options.timestamps {
+            self.snd.last_echoed_timestamp = timestamps.echo;
+        }
+        self.update_send_window(segment, u32::from(segment.window) << self.snd.wnd_shift);
+        if self.snd.is_growth_paused() {
+            self.snd.send_state.congestion.on_pause(now);
+        }
+    }
+
     fn on_duplicate(&mut self, now: Instant) {
         let send = &mut self.snd.send_state;
         send.count_dup_ack();
-        let before = send.prior_window();
+        let before = send.congestion.prior_window();
         if self.snd.recovery.on_duplicate(now, send) {
             self.on_recovery_started(now, before);
         }
@@ -127,7 +160,7 @@ impl Connection {
         self.events.push_back(Event::FastRetransmit);
         self.snd.timed_segment = None;
         // Otherwise an ECN echo has reduced it in this round trip.
-        if self.snd.send_state.prior_window().is_some() {
+        if self.snd.send_state.congestion.prior_window().is_some() {
             self.snd.on_cwnd_reduced();
         }
         self.restart_retransmission_timer(now);

@@ -27,8 +27,8 @@ impl Connection {
             snd_una: Known::Exact(send.una()),
             snd_nxt: Known::Exact(send.nxt()),
             snd_max: Known::Exact(send.max()),
-            cwnd: Known::Exact(send.window.cwnd),
-            ssthresh: Known::Exact(send.window.ssthresh),
+            cwnd: Known::Exact(send.cwnd()),
+            ssthresh: Known::Exact(send.ssthresh()),
             peer_window: Known::Exact(if held { 0 } else { self.snd.wnd }),
             retransmission_deadline: Known::Exact(self.timers.deadline(Timer::Retransmission)),
             rto: Known::Exact(self.snd.rtt.base_rto()),
@@ -112,32 +112,31 @@ impl Connection {
     }
 
     pub(super) fn set_ssthresh(&mut self, ssthresh: Assign<u32>) {
-        match ssthresh {
-            Assign::Keep => {}
-            Assign::Initial => self.snd.send_state.window.ssthresh = MAX_WINDOW,
-            // RFC 5681 §3.1, equation 4: never below two segments.
-            Assign::Value(bytes) => {
-                let least = self.snd.send_state.mss().saturating_mul(2);
-                self.snd.send_state.window.ssthresh = bytes.max(least).min(MAX_WINDOW);
-            }
-        }
+        let send = &mut self.snd.send_state;
+        let bytes = match ssthresh {
+            Assign::Keep => return,
+            Assign::Initial => MAX_WINDOW,
+            Assign::Value(bytes) => bytes,
+        };
+        send.congestion.assign_ssthresh(bytes, send.mss());
     }
 
     pub(super) fn set_cwnd(&mut self, cwnd: Assign<u32>) {
-        let mss = self.snd.send_state.mss();
-        let before = self.snd.send_state.window.cwnd;
-        match cwnd {
-            Assign::Keep => {}
-            Assign::Initial => self.snd.send_state.window.cwnd = initial_window(&self.config, mss),
-            Assign::Value(bytes) => self.snd.send_state.window.cwnd = bytes.clamp(mss, MAX_WINDOW),
-        }
-        self.snd.cwnd_reductions += u64::from(self.snd.send_state.window.cwnd < before);
+        let send = &mut self.snd.send_state;
+        let (mss, before) = (send.mss(), send.cwnd());
+        let bytes = match cwnd {
+            Assign::Keep => return,
+            Assign::Initial => initial_window(&self.config, mss),
+            Assign::Value(bytes) => bytes,
+        };
+        send.congestion.assign_cwnd(bytes, mss);
+        self.snd.cwnd_reductions += u64::from(send.cwnd() < before);
     }
 
     /// Reports an assignment of cwnd to the congestion control.
     pub(super) fn report_assignment(&mut self, now: Instant, cwnd: Assign<u32>) {
         if cwnd != Assign::Keep {
-            self.snd.send_state.report_assignment(now, cwnd == Assign::Initial);
+            self.snd.send_state.congestion.on_assigned(now, cwnd == Assign::Initial);
         }
     }
 
@@ -170,7 +169,7 @@ impl Connection {
         self.timers.stop(Timer::LossProbe);
         self.snd.tail_probe_due = false;
         self.snd.hold = Some(Hold { release, probe, timers });
-        self.snd.send_state.pause_growth(now);
+        self.snd.send_state.congestion.on_pause(now);
         // Samples that span a hold are no measure of the path.
         self.snd.send_state.on_app_limited();
         self.snd.window_probe_due = false;
@@ -179,7 +178,7 @@ impl Connection {
         // not create an undo state that could (RFC 3522 §3.2: RetransmitTS is that of the first
         // retransmission).
         self.snd.undo_state = None;
-        self.snd.send_state.forget_prior_window();
+        self.snd.send_state.congestion.forget_prior_window();
         self.end_f_rto();
         if step_back {
             self.snd.send_state.rewind_nxt(self.config.step_back_guard);

@@ -96,9 +96,9 @@ impl Connection {
         let send = &mut snd.send_state;
         let validates = self.config.window_validation;
         let cwnd_limited = if validates {
-            snd.cwnd_usage.may_grow(&send.window)
+            snd.cwnd_usage.may_grow(send.congestion.window())
         } else {
-            before.outstanding.saturating_add(send.mss()) > send.window.cwnd
+            before.outstanding.saturating_add(send.mss()) > send.cwnd()
         };
         let total_lost = send.log().total_lost();
         let lost = total_lost.saturating_sub(before.total_lost).min(u64::from(u32::MAX)) as u32;
@@ -114,7 +114,7 @@ impl Connection {
             byte_counting: self.config.slow_start_by_bytes,
             srtt: snd.rtt.srtt(),
             cwnd_limited,
-            rtt: growth.rtt.filter(|_| send.wants_round_trips()),
+            rtt: growth.rtt.filter(|_| send.congestion.wants_round_trips()),
             una: send.una(),
             max: send.max(),
             phase: send.phase(),
@@ -124,11 +124,7 @@ impl Connection {
             rate: rate.flatten(),
             pacing_wait,
         };
-        let cwnd = send.window.cwnd;
-        send.grow(now, &acked);
-        if validates && !cwnd_limited && !model {
-            send.window.cwnd = send.window.cwnd.min(cwnd);
-        }
+        send.grow(now, &acked, validates);
     }
 }
 

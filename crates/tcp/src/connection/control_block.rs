@@ -249,7 +249,7 @@ impl Connection {
     }
     /// Congestion window (bytes).
     pub fn cwnd(&self) -> u32 {
-        self.snd.send_state.window.cwnd
+        self.snd.send_state.cwnd()
     }
     /// Number of congestion window reductions: by a loss, a timeout, an ECN mark, source quench or
     /// an aid. The restart after an idle period (RFC 5681 §4.1) is not counted.
@@ -367,7 +367,7 @@ impl Connection {
     /// segment.
     pub fn on_source_quench(&mut self) {
         if self.config.source_quench {
-            self.snd.send_state.on_source_quench();
+            self.snd.send_state.enter_slow_start();
             self.snd.cwnd_reductions += 1;
         }
     }

@@ -96,7 +96,7 @@ impl Connection {
     fn resume_slow_start(&mut self) {
         let send = &mut self.snd.send_state;
         send.set_f_rto(None);
-        send.set_recovery_cwnd(send.window.cwnd.min(send.mss().saturating_mul(3)));
+        send.set_recovery_cwnd(send.cwnd().min(send.mss().saturating_mul(3)));
         if self.snd.recovery.uses_go_back_n() {
             send.go_back_to_una();
         }

@@ -113,7 +113,7 @@ impl Connection {
         let timestamps = if self.negotiated.timestamps { 12 } else { 0 };
         let mss = u32::from(peer.min(self.config.mss)).saturating_sub(timestamps).max(1);
         self.snd.send_state.set_mss(mss);
-        self.snd.send_state.window.cwnd = initial_window(&self.config, mss);
+        self.snd.send_state.congestion.on_segment_size_agreed(initial_window(&self.config, mss));
         self.snd.wnd = u32::from(segment.window);
         self.snd.max_wnd = self.snd.wnd;
         self.snd.wl1 = segment.seq;
@@ -185,7 +185,8 @@ impl Connection {
             self.snd.rtt.on_syn_lost();
             // Linux takes one loss for an accident.
             if timeouts > 1 || !self.config.linux_growth {
-                self.snd.send_state.window.cwnd = self.snd.send_state.mss();
+                let mss = self.snd.send_state.mss();
+                self.snd.send_state.congestion.on_syn_lost(mss);
             }
         }
         self.snd.send_state.report_established(now, rtt);

@@ -21,6 +21,6 @@ impl Connection {
             snd.undo_state = None;
             snd.on_cwnd_reduced();
         }
-        snd.send_state.make_reduction_final();
+        snd.send_state.congestion.make_reduction_final();
     }
 }

@@ -82,8 +82,8 @@ impl Connection {
 
     /// The timestamps option of each segment, once negotiated (RFC 7323 §3.2).
     pub(super) fn own_timestamps(&self, now: Instant) -> Option<Timestamps> {
-        let (value, echo) = (self.timestamp(now), self.recent_timestamp.ts_recent);
-        self.negotiated.timestamps.then_some(Timestamps { value, echo })
+        let echo = self.recent_timestamp.ts_recent;
+        self.negotiated.timestamps.then(|| Timestamps { value: self.timestamp(now), echo })
     }
 
     fn send_syn(&mut self, now: Instant) -> Transmit {
@@ -176,6 +176,16 @@ impl Connection {
         if !is_tail_probe && self.waits_for_pacing(now) {
             return None;
         }
+        // Nothing is lost, and all is sent.
+        if !is_tail_probe
+            && self.snd.send_state.phase() == RecoveryPhase::Open
+            && !self.snd.has_unsent()
+        {
+            if self.snd.send_state.outstanding() == 0 {
+                self.restart_window_after_idle(now);
+            }
+            return None;
+        }
         let budget = match self.snd.send_state.f_rto() {
             _ if is_tail_probe => self.snd.send_state.mss(),
             Some(FRto::AwaitingSecondAck { new_data_left }) => new_data_left,
@@ -226,24 +236,16 @@ impl Connection {
             return;
         }
         let restart = initial_window(&self.config, self.snd.send_state.mss());
-        let (rto, unsent) = (self.snd.rtt.rto(), self.snd.has_unsent() && self.snd.wnd > 0);
-        let window = &mut self.snd.send_state.window;
         if !self.config.linux_growth {
-            window.cwnd = window.cwnd.min(restart);
+            self.snd.send_state.congestion.on_idle(restart);
             return;
         }
-        if !unsent {
+        if !self.snd.has_unsent() || self.snd.wnd == 0 {
             return;
         }
-        // RFC 2861 §3.1: halved for each timeout, and ssthresh keeps most of the knowledge.
-        let restart = restart.min(window.cwnd);
-        window.ssthresh = window.ssthresh.max(window.cwnd - window.cwnd / 4);
-        let mut left = now.since(self.snd.last_sent).saturating_sub(rto);
-        while !left.is_zero() && window.cwnd > restart && !rto.is_zero() {
-            window.cwnd /= 2;
-            left = left.saturating_sub(rto);
-        }
-        window.cwnd = window.cwnd.max(restart);
+        let rto = self.snd.rtt.rto();
+        let idle = now.since(self.snd.last_sent).saturating_sub(rto);
+        self.snd.send_state.congestion.decay_for_idle(restart, idle, rto);
         // The idle period is over, even if the peer's window delays what follows.
         self.snd.last_sent = now;
     }
@@ -479,12 +481,14 @@ impl Connection {
         self.stats.probes += u64::from(choice.reason == SendReason::WindowProbe);
         if retransmission {
             self.stats.retransmissions += u64::from(choice.reason != SendReason::WindowProbe);
-            let stamp = self.timestamp(now);
-            if let Some(state) = &mut self.snd.undo_state
+            if self.snd.undo_state.is_some()
                 && matches!(choice.reason, SendReason::FromNxt | SendReason::Retransmission)
             {
-                // RFC 2883 §4: D-SACKs are of data.
-                state.on_retransmission(choice.range.payload(), stamp);
+                let stamp = self.timestamp(now);
+                if let Some(state) = &mut self.snd.undo_state {
+                    // RFC 2883 §4: D-SACKs are of data.
+                    state.on_retransmission(choice.range.payload(), stamp);
+                }
             }
             // Karn: retransmitted data is not timed (RFC 6298 §3).
             self.snd.timed_segment =
@@ -499,24 +503,35 @@ impl Connection {
         if len > 0 {
             self.pending_ack.delay.on_data_sent(now);
         }
-        let at = self.config.clock.deadline(now, self.snd.rtt.rto());
         if choice.reason != SendReason::WindowProbe {
-            self.snd.recovery.start_segment_timer(now, sent, at);
+            self.start_timers(now, choice, retransmission);
         }
-        if choice.reason != SendReason::WindowProbe && self.snd.hold.is_none() {
-            self.timers.stop(Timer::Persist);
-            let repair = retransmission
-                && matches!(choice.reason, SendReason::FromNxt | SendReason::Retransmission);
-            if repair && self.config.rearm_with_head && start == self.snd.send_state.una() {
-                self.timers.set(Timer::Retransmission, at);
-            }
-            match self.snd.recovery.first_segment_deadline() {
-                Some(first) => self.timers.set(Timer::Retransmission, first.max(now)),
-                None => self.timers.start(Timer::Retransmission, at),
-            }
-            if !retransmission {
-                self.schedule_tail_probe(now);
-            }
+    }
+
+    /// Starts the timers of a segment that has been sent, unless they are running.
+    fn start_timers(&mut self, now: Instant, choice: SegmentChoice, retransmission: bool) {
+        let sent = choice.range.all();
+        let (clock, rto) = (self.config.clock, self.snd.rtt.rto());
+        let expiry = || clock.deadline(now, rto);
+        if self.snd.recovery.has_segment_timers() {
+            self.snd.recovery.start_segment_timer(now, sent, expiry());
+        }
+        if self.snd.hold.is_some() {
+            return;
+        }
+        self.timers.stop(Timer::Persist);
+        let repair = retransmission
+            && matches!(choice.reason, SendReason::FromNxt | SendReason::Retransmission);
+        if repair && self.config.rearm_with_head && sent.start == self.snd.send_state.una() {
+            self.timers.set(Timer::Retransmission, expiry());
+        }
+        if let Some(first) = self.snd.recovery.first_segment_deadline() {
+            self.timers.set(Timer::Retransmission, first.max(now));
+        } else if self.timers.deadline(Timer::Retransmission).is_none() {
+            self.timers.set(Timer::Retransmission, expiry());
+        }
+        if !retransmission {
+            self.schedule_tail_probe(now);
         }
     }
 

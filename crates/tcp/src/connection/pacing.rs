@@ -18,17 +18,16 @@ impl Connection {
     /// Rate at which data leaves now; `None`: as the window permits.
     fn pacing_rate(&self) -> Option<PacingRate> {
         let send = &self.snd.send_state;
-        if let Some(rate) = send.pacing_rate() {
+        if let Some(rate) = send.congestion.pacing_rate() {
             return Some(rate);
         }
         if !self.config.pacing {
             return None;
         }
         let srtt = self.snd.rtt.srtt().filter(|srtt| !srtt.is_zero())?;
-        let window = &send.window;
-        let starting = window.cwnd < window.ssthresh / 2;
+        let starting = send.cwnd() < send.ssthresh() / 2;
         let ratio = if starting { SLOW_START_RATIO } else { AVOIDANCE_RATIO };
-        let used = window.cwnd.max(send.outstanding());
+        let used = send.cwnd().max(send.outstanding());
         let bytes_per_second = ratio * f64::from(used) / srtt.as_secs_f64();
         let least = send.mss().saturating_mul(2);
         let quantum = ((bytes_per_second / BURSTS_PER_SECOND) as u32).max(least);
@@ -54,7 +53,8 @@ impl Connection {
             return;
         }
         let after_idle = in_flight == 0 && self.snd.send_state.is_app_limited();
-        self.snd.send_state.report_sent(now, SentData { bytes: len, in_flight, after_idle });
+        let sent = SentData { bytes: len, in_flight, after_idle };
+        self.snd.send_state.congestion.on_sent(now, sent);
         let Some(rate) = self.pacing_rate().filter(|rate| rate.bytes_per_second > 0.0) else {
             self.snd.pacing.on_sent_unpaced();
             return;
@@ -71,7 +71,7 @@ impl Connection {
             return;
         }
         let unsent = self.snd.written_bytes_from(send.max()) < u64::from(send.mss());
-        if unsent && send.log().lost_bytes() == 0 && send.log().pipe() < send.window.cwnd {
+        if unsent && send.log().lost_bytes() == 0 && send.log().pipe() < send.cwnd() {
             self.snd.send_state.on_app_limited();
         }
     }

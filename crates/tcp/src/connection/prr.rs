@@ -42,8 +42,10 @@ impl Connection {
             let flight =
                 || send.outstanding().saturating_sub(reported).saturating_add(delivered_data);
             // RFC 9937 §6: RecoverFS. Linux: the window that is reduced.
-            let prior =
-                send.prior_window().filter(|of| self.config.ssthresh_from_cwnd && of.cwnd > 0);
+            let prior = send
+                .congestion
+                .prior_window()
+                .filter(|of| self.config.ssthresh_from_cwnd && of.cwnd > 0);
             let recover_fs = prior.map_or_else(flight, |window| window.cwnd);
             prr = Prr::begin(recover_fs, self.config.ssthresh_from_cwnd);
         }
@@ -51,8 +53,8 @@ impl Connection {
         if delivered_data > 0 || begins {
             let arrived = Delivery { delivered_data, safe_ack: advanced > 0 && !further };
             let pipe = self.snd.recovery.pipe(send);
-            let snd_cnt = prr.on_ack(arrived, pipe, send.window.ssthresh, send.mss());
-            send.window.cwnd = pipe.saturating_add(snd_cnt);
+            let snd_cnt = prr.on_ack(arrived, pipe, send.ssthresh(), send.mss());
+            send.set_recovery_cwnd(pipe.saturating_add(snd_cnt));
         }
         send.set_prr(prr);
     }

@@ -28,21 +28,30 @@ pub(super) struct Delivered {
     pub original: bool,
 }
 
-/// The segments of an acknowledgment by which round trips are measured: sent once (Karn).
+/// A segment that was sent once (Karn), so that its acknowledgment gives its round-trip time.
+#[derive(Clone, Copy, Debug)]
+struct TimedSegment {
+    transmission: u64,
+    sent_at: Instant,
+    /// Timers were not frozen since.
+    whole: bool,
+}
+
+/// The segments of an acknowledgment by which round trips are measured.
 #[derive(Clone, Copy, Debug, Default)]
 struct RoundTrips {
     /// The first one acknowledged, and the first one SACKed.
-    acked: Option<SentSegment>,
-    sacked: Option<SentSegment>,
+    acked: Option<TimedSegment>,
+    sacked: Option<TimedSegment>,
     /// A retransmitted one was acknowledged.
     ambiguous: bool,
     /// Those sent last.
-    last_acked: Option<SentSegment>,
-    last_sacked: Option<SentSegment>,
+    last_acked: Option<TimedSegment>,
+    last_sacked: Option<TimedSegment>,
 }
 
 impl RoundTrips {
-    fn add(&mut self, una: Seq, sent: SentSegment) {
+    fn add(&mut self, una: Seq, sent: &SentSegment) {
         let is_acked = sent.range.end.at_or_before(una);
         if sent.retransmitted {
             self.ambiguous |= is_acked;
@@ -52,19 +61,21 @@ impl RoundTrips {
             true => (&mut self.acked, &mut self.last_acked),
             false => (&mut self.sacked, &mut self.last_sacked),
         };
-        first.get_or_insert(sent);
-        if last.is_none_or(|other| sent.transmission > other.transmission) {
-            *last = Some(sent);
+        let SentSegment { transmission, sent_at, adjusted_sent_at, .. } = *sent;
+        let timed = TimedSegment { transmission, sent_at, whole: adjusted_sent_at == sent_at };
+        first.get_or_insert(timed);
+        if last.is_none_or(|other| transmission > other.transmission) {
+            *last = Some(timed);
         }
     }
 
     /// The newest segment. What is acknowledged with a retransmission may have arrived long ago.
-    fn newest(&self) -> Option<SentSegment> {
+    fn newest(&self) -> Option<TimedSegment> {
         self.last_sacked.or(self.last_acked.filter(|_| !self.ambiguous))
     }
 
     /// The segment for the estimate of the round-trip time.
-    fn sample(&self) -> Option<SentSegment> {
+    fn sample(&self) -> Option<TimedSegment> {
         self.acked.filter(|_| !self.ambiguous).or(self.sacked)
     }
 }
@@ -102,7 +113,7 @@ impl Connection {
         if !self.snd.recovery.wants_feedback() {
             return delivered;
         }
-        let before = self.snd.send_state.prior_window();
+        let before = self.snd.send_state.congestion.prior_window();
         match self.snd.recovery.on_feedback(now, &mut self.snd.send_state, &feedback) {
             FeedbackResponse::Nothing => {}
             FeedbackResponse::RecoveryStarted => self.on_recovery_started(now, before),
@@ -133,13 +144,16 @@ impl Connection {
         }
         let una = send.una();
         let mut blocks = [SeqRange::new(una - feedback.acked_bytes, una); 5];
+        let mut count = 1;
         for (place, block) in blocks.iter_mut().skip(1).zip(feedback.sack_blocks) {
             *place = *block;
+            count += 1;
         }
+        let blocks = blocks.get_mut(..count).unwrap_or_default();
         blocks.sort_unstable_by_key(|block| block.end.since(una));
         let (mut times, mut original) = (RoundTrips::default(), false);
         for block in blocks {
-            send.take_delivered(now, block, |sent| {
+            send.take_delivered(now, *block, |sent| {
                 recovery.on_delivered(now, una, feedback, sent);
                 times.add(una, sent);
                 let before = timeout_end.is_some_and(|end| sent.range.end.at_or_before(end));
@@ -148,10 +162,8 @@ impl Connection {
         }
         debug_assert!(send.log().is_consistent_with(una, send.max(), send.scoreboard()));
         // An RTT sample that spans a hold or frozen timers is not a measure of the path.
-        let timed = |sent: SentSegment| {
-            let whole = !feedback.on_hold && sent.adjusted_sent_at == sent.sent_at;
-            whole.then(|| now.since(sent.sent_at))
-        };
+        let timed =
+            |sent: TimedSegment| (sent.whole && !feedback.on_hold).then(|| now.since(sent.sent_at));
         let sample = times.sample().and_then(timed).filter(|_| !untimed);
         let mut rtt = times.newest().filter(|_| !untimed).and_then(timed);
         if self.times_segments() {
@@ -281,7 +293,7 @@ impl Connection {
 
     /// Handles an expiry of the recovery's timer.
     pub(super) fn recovery_timeout(&mut self, now: Instant) {
-        let before = self.snd.send_state.prior_window();
+        let before = self.snd.send_state.congestion.prior_window();
         let delivered = self.snd.send_state.delivery_snapshot();
         if self.snd.recovery.on_timeout(now, &mut self.snd.send_state) {
             self.on_recovery_started(now, before);

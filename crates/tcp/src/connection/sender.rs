@@ -10,7 +10,7 @@ use driftway_base::{
 use driftway_wire::SegmentRange;
 
 use crate::config::Config;
-use crate::congestion::{self, CongestionWindow, MAX_WINDOW};
+use crate::congestion::{self, CongestionState};
 use crate::cwnd_usage::CwndUsage;
 use crate::disruption::Disruption;
 use crate::pacing::Pacing;
@@ -125,9 +125,10 @@ impl Sender {
             send_state: SendState::new(
                 iss,
                 mss,
-                // RFC 5681 §3.1: ssthresh is initially as high as possible.
-                CongestionWindow { cwnd: initial_window(config, mss), ssthresh: MAX_WINDOW },
-                congestion::new(config.growth, &config.control_options(iss.0.into())),
+                CongestionState::new(
+                    initial_window(config, mss),
+                    congestion::new(config.growth, &config.control_options(iss.0.into())),
+                ),
                 recovery.needs_log(),
                 &options,
             ),

@@ -106,7 +106,8 @@ impl Connection {
     /// retransmitted. `probes`: the peer's window is closed.
     fn respond_to_timeout(&mut self, now: Instant, probes: bool) {
         self.stats.slow_starts += 1;
-        let (before, phase) = (self.snd.send_state.prior_window(), self.snd.send_state.phase());
+        let (before, phase) =
+            (self.snd.send_state.congestion.prior_window(), self.snd.send_state.phase());
         let timed = self.snd.recovery.next_timeout();
         self.snd.recovery.on_retransmission_timeout(now, &mut self.snd.send_state);
         if !self.snd.recovery.uses_go_back_n() {

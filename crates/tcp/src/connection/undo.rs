@@ -20,7 +20,7 @@ impl Connection {
         let una = snd.send_state.una();
         if let Some(state) = snd.undo_state.as_mut().filter(|state| state.started_at(una)) {
             state.merge(by_timeout);
-            snd.send_state.keep_prior_window(before);
+            snd.send_state.congestion.keep_prior_window(before);
             return;
         }
         // RFC 4015 §3.2, step 0.

@@ -18,7 +18,7 @@ impl Connection {
         let send = &mut snd.send_state;
         let cwnd_full = snd.recovery.budget(send) < send.mss();
         let out = OutstandingData { una: send.una(), max: send.max(), cwnd_full };
-        snd.cwnd_usage.on_sent(now, &send.window, out);
+        snd.cwnd_usage.on_sent(now, send.congestion.window(), out);
         if now.since(snd.cwnd_usage.unfilled_since()) < snd.rtt.rto() {
             return;
         }
@@ -32,11 +32,8 @@ impl Connection {
         }
         let send = &mut snd.send_state;
         let used = snd.cwnd_usage.max_used().max(initial_window(&self.config, send.mss()));
-        if send.phase() == RecoveryPhase::Open && used < send.window.cwnd {
-            // RFC 2861 §3.1: ssthresh keeps most of the knowledge of the path.
-            let window = &mut send.window;
-            window.ssthresh = window.ssthresh.max(window.cwnd - window.cwnd / 4);
-            window.cwnd = used + (window.cwnd - used) / 2;
+        if send.phase() == RecoveryPhase::Open {
+            send.congestion.decay_unused(used);
         }
         snd.cwnd_usage.restart(now);
     }

@@ -119,7 +119,7 @@ pub trait LossRecovery: Send + fmt::Debug {
         now: Instant,
         una: Seq,
         feedback: &AckFeedback<'_>,
-        sent: SentSegment,
+        sent: &SentSegment,
     ) {
         let _ = (now, una, feedback, sent);
     }
@@ -240,7 +240,7 @@ pub trait LossRecovery: Send + fmt::Debug {
             RecoveryPhase::Open if send.limited_transmit() => send.dup_acks().min(2) * send.mss(),
             _ => 0,
         };
-        let window = send.window.cwnd.saturating_add(extra);
+        let window = send.cwnd().saturating_add(extra);
         window.saturating_sub(send.nxt().since(send.una()))
     }
 

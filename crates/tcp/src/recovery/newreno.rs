@@ -19,7 +19,7 @@ impl RecoveryDescriptor for NewReno {
 impl LossRecovery for NewReno {
     fn on_duplicate(&mut self, now: Instant, send: &mut SendState) -> bool {
         if let RecoveryPhase::Recovery { .. } = send.phase() {
-            send.set_recovery_cwnd(send.window.cwnd.saturating_add(send.mss()));
+            send.set_recovery_cwnd(send.cwnd().saturating_add(send.mss()));
             return false;
         }
         let begins = send.may_fast_retransmit();
@@ -39,14 +39,14 @@ impl LossRecovery for NewReno {
         if send.una().at_or_after(point) {
             // §3.2, step 3, full acknowledgment: the first option, which avoids a burst.
             let flight_size = send.outstanding().max(send.mss()).saturating_add(send.mss());
-            send.set_recovery_cwnd(send.window.ssthresh.min(flight_size));
+            send.set_recovery_cwnd(send.ssthresh().min(flight_size));
             send.leave_recovery();
             return NewAckResponse { grows_cwnd: false, restarts_timer: true };
         }
         // §3.2, step 3, partial acknowledgment: the next hole, and the window deflated by the
         // acknowledged data.
         send.request_head_retransmit();
-        let deflated = send.window.cwnd.saturating_sub(bytes);
+        let deflated = send.cwnd().saturating_sub(bytes);
         let back = if bytes >= send.mss() { send.mss() } else { 0 };
         send.set_recovery_cwnd(deflated.saturating_add(back).max(send.mss()));
         let first = !core::mem::replace(&mut self.partial_ack_seen, true);

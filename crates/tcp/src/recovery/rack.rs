@@ -72,7 +72,7 @@ impl Default for RackTlp {
 
 impl Arrivals {
     /// Updates the state for a delivered segment, or part of one (§6.2, steps 1 to 3).
-    fn add(&mut self, now: Instant, una: Seq, feedback: &AckFeedback<'_>, sent: SentSegment) {
+    fn add(&mut self, now: Instant, una: Seq, feedback: &AckFeedback<'_>, sent: &SentSegment) {
         let rtt = now.since(sent.sent_at);
         let end = sent.range.end;
         // Karn: an RTT sample that spans frozen timers is not a measure of the path.
@@ -258,7 +258,7 @@ impl LossRecovery for RackTlp {
         now: Instant,
         una: Seq,
         feedback: &AckFeedback<'_>,
-        sent: SentSegment,
+        sent: &SentSegment,
     ) {
         self.arrivals.add(now, una, feedback, sent);
         if sent.range.end.after(una) {
@@ -347,7 +347,7 @@ impl LossRecovery for RackTlp {
         };
         let urgent = self.retransmit_at_once && send.phase() != RecoveryPhase::Open;
         let least = if urgent { send.mss() } else { 0 };
-        send.window.cwnd.saturating_sub(pipe).max(least)
+        send.cwnd().saturating_sub(pipe).max(least)
     }
 
     fn on_handshake(&mut self, now: Instant, rtt: Duration) {

@@ -20,7 +20,7 @@ impl LossRecovery for Reno {
     fn on_duplicate(&mut self, now: Instant, send: &mut SendState) -> bool {
         if let RecoveryPhase::Recovery { .. } = send.phase() {
             // Step 4: another segment has left the network.
-            send.set_recovery_cwnd(send.window.cwnd.saturating_add(send.mss()));
+            send.set_recovery_cwnd(send.cwnd().saturating_add(send.mss()));
             return false;
         }
         let begins = send.may_fast_retransmit();
@@ -33,7 +33,7 @@ impl LossRecovery for Reno {
     fn on_advance(&mut self, _now: Instant, send: &mut SendState, _bytes: u32) -> NewAckResponse {
         if let RecoveryPhase::Recovery { .. } = send.phase() {
             // Step 6: deflate the window.
-            send.set_recovery_cwnd(send.window.ssthresh);
+            send.set_recovery_cwnd(send.ssthresh());
             send.leave_recovery();
             return NewAckResponse { grows_cwnd: false, restarts_timer: true };
         }

@@ -65,7 +65,7 @@ impl LossRecovery for Sack {
             RecoveryPhase::Open if !send.limited_transmit() => send.nxt().since(send.una()),
             _ => send.pipe(),
         };
-        send.window.cwnd.saturating_sub(pipe)
+        send.cwnd().saturating_sub(pipe)
     }
 
     fn take_new_losses(&mut self, send: &SendState) -> bool {
