@@ -37,8 +37,8 @@ pub enum Place {
 pub enum Outcome {
     /// It has reached the host of its destination, or the gateway that splits its connection.
     Delivered,
-    /// The link layer has sent it over the air: what neighbours have received are copies.
-    PassedOn,
+    /// The link layer has sent it over the air: a neighbour that has received it has it now.
+    Sent,
     /// It is dropped.
     Dropped(DropReason),
 }

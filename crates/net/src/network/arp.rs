@@ -7,6 +7,7 @@ use driftway_wire::ArpMessage;
 use super::Network;
 use super::task::Task;
 use crate::addresses::{address, node_of};
+use crate::frame_body::FrameBody;
 use crate::interface::{Interface, Place};
 
 impl Network {
@@ -70,7 +71,7 @@ impl Network {
     }
 
     fn send_arp(&mut self, radio: RadioId, message: ArpMessage, next_hop: Option<NodeId>) {
-        let id = self.packets.insert_arp(message);
+        let id = self.packets.create(FrameBody::Arp(message));
         self.enqueue_after_delay(radio, id, next_hop, QueuePosition::Tail);
     }
 

@@ -48,7 +48,7 @@ impl Network {
     /// Passes a packet that was not sent, and those queued for the same neighbour, to routing.
     pub(super) fn fail_link(&mut self, radio: RadioId, id: PacketId, to: NodeId) {
         let node = self.medium.radios[radio].node;
-        let Some(packet) = self.packets.take(id) else { return };
+        let Some(&packet) = self.packets.enter_routing(id) else { return };
         let now = self.now;
         let mut affected = std::mem::take(&mut self.affected_packets);
         if !packet.is_control() {
@@ -60,7 +60,7 @@ impl Network {
         let mut queued = || {
             loop {
                 let item = queue.dequeue_for(to)?;
-                let Some(packet) = packets.take(item.id) else {
+                let Some(&packet) = packets.enter_routing(item.id) else {
                     messages.push(item.id);
                     continue;
                 };

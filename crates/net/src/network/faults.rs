@@ -194,24 +194,23 @@ impl Network {
         let link = link_end.link;
         let notification = self.faults.draw_notification(link);
         let node = self.topology.node_of(link_end);
+        let Some(packet) = self.packets.get(id).map(|routed| routed.packet) else { return };
         if notification == Some(PartitionNotification::RouteFailure)
-            && let Some(packet) = self.packets.get(id).map(|routed| routed.packet)
             && self.on_route_failed(link_end, &packet)
         {
             return self.forward(node, id, place);
         }
         let at = Place::Interface(Interface::Wire(link_end), None);
-        let dropped = self.drop(at, id, DropReason::Unreachable);
-        if let Some(packet) = dropped
-            && packet.ip.source == address(node)
+        self.drop(at, id, DropReason::Unreachable);
+        if packet.ip.source == address(node)
             && self.faults.cut_signal(link) == Some(PartitionSignal::Link)
         {
             self.work.outputs.push_back(Output::LocalDrop { node, packet });
         }
         // An error could not quote what is not known.
-        let Some(packet) = dropped.filter(|lost| lost.payload().stream != OPAQUE_STREAM) else {
+        if packet.payload().stream == OPAQUE_STREAM {
             return;
-        };
+        }
         if let Some(PartitionNotification::MessageLost | PartitionNotification::HostUnreachable) =
             notification
         {

@@ -6,12 +6,29 @@ use driftway_wire::{Body, Packet};
 
 use super::Network;
 use crate::addresses::address;
+use crate::interface::{Outcome, Place};
 use crate::output::Output;
 
 /// The protocol number of TCP.
 const PROTOCOL_TCP: u8 = 6;
 
 impl Network {
+    /// Ends a packet of a connection that a gateway splits there, and passes it to the driver; false if it is
+    /// another.
+    #[inline]
+    pub(super) fn intercept(&mut self, node: NodeId, id: PacketId, from_air: bool) -> bool {
+        if self.gateways.splitting != Some(node) {
+            return false;
+        }
+        let Some(packet) = self.packets.get(id).map(|routed| routed.packet) else { return false };
+        if !self.intercepts(node, &packet) {
+            return false;
+        }
+        self.end(Place::Node(node), id, Outcome::Delivered);
+        self.work.outputs.push_back(Output::Intercepted { node, from_air, packet });
+        true
+    }
+
     /// Returns true if a packet belongs to a connection that a gateway splits: a TCP segment between the
     /// air and the wires, or an ICMP error that quotes one.
     pub(super) fn intercepts(&self, node: NodeId, packet: &Packet) -> bool {
@@ -24,12 +41,6 @@ impl Network {
             }),
             Body::Udp(_) | Body::Aodv(_) | Body::Control(_) | Body::NoNextHeader => false,
         }
-    }
-
-    /// Returns true if a packet in transit belongs to a connection that a gateway splits.
-    pub(super) fn intercepts_handle(&mut self, node: NodeId, id: PacketId) -> bool {
-        let packet = self.packets.get(id).map(|routed| routed.packet);
-        packet.is_some_and(|packet| self.intercepts(node, &packet))
     }
 
     /// Returns true if a gateway reaches one address over the air and the other one over wires.

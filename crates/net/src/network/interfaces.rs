@@ -39,14 +39,10 @@ impl Network {
                     self.drop(at, other, DropReason::QueueOverflow);
                 }
             }
-            Some(EnqueueOutcome::Dropped { reason }) => {
-                self.drop(at, id, reason);
-            }
+            Some(EnqueueOutcome::Dropped { reason }) => self.drop(at, id, reason),
             Some(EnqueueOutcome::Refused) => match interface {
                 Interface::Wire(end) => self.on_packet_refused(end, id, place),
-                Interface::Radio(_) => {
-                    self.drop(at, id, DropReason::QueueOverflow);
-                }
+                Interface::Radio(_) => self.drop(at, id, DropReason::QueueOverflow),
             },
             None => return,
         }

@@ -4,10 +4,11 @@ use driftway_base::{AirId, NodeId, PacketId, RadioId, StationId};
 use driftway_radio::MacReport;
 use driftway_route::feedback::Scheme;
 
+use super::broadcast::is_of_neighbours;
 use super::over_air::is_network_message;
 use super::task::Task;
 use super::{Air, Network};
-use crate::addresses::{address, is_of_many};
+use crate::addresses::address;
 use crate::digest::RECEIVED;
 use crate::event::Event;
 use crate::frame_body::FrameBody;
@@ -89,17 +90,9 @@ impl Network {
         self.work.tasks.push(Task::Accept { radio, from, id });
     }
 
-    /// Passes a received packet to ARP, or to feedback and routing.
+    /// Passes a received packet to ARP, to the host, or to feedback and routing.
     pub(super) fn accept(&mut self, radio: RadioId, from: NodeId, id: PacketId) {
         let node = self.medium.radios[radio].node;
-        if let Some(FrameBody::Ip(packet)) = self.packets.body(id)
-            && is_of_many(packet.packet.ip.destination)
-        {
-            let packet = *packet;
-            if self.takes_from_air(node, &packet) {
-                return;
-            }
-        }
         let packet = match self.packets.body(id) {
             Some(FrameBody::Ip(packet)) => packet,
             Some(FrameBody::Arp(message)) => {
@@ -108,23 +101,22 @@ impl Network {
             }
             None => return,
         };
-        let (is_control, is_message) = (packet.is_control(), is_network_message(packet));
-        if !is_control {
-            self.packets.copy();
+        if is_of_neighbours(packet) {
+            let packet = *packet;
+            let id = self.packets.duplicate(&packet);
+            return self.deliver(node, id);
         }
-        if !is_message {
+        if !is_network_message(packet) {
             return self.route_received(node, from, id);
         }
-        if let Some(packet) = self.packets.get(id) {
-            self.nodes[node].feedback.on_message(self.now, packet);
-        }
+        self.nodes[node].feedback.on_message(self.now, packet);
         self.work.tasks.push(Task::Route { node, from, id });
         self.drain_feedback(node);
     }
 
     #[inline]
     pub(super) fn route_received(&mut self, node: NodeId, from: NodeId, id: PacketId) {
-        let Some(packet) = self.packets.get(id) else { return };
+        let Some(packet) = self.packets.receive(id) else { return };
         if let Some(routing) = &mut self.nodes[node].routing {
             routing.on_packet(self.now, address(from), *packet);
             self.work.mark_ready(node);
@@ -145,9 +137,7 @@ impl Network {
     /// Ends a packet that the MAC layer has sent, and sends the next.
     pub(super) fn end_sent(&mut self, radio: RadioId, id: PacketId) {
         let at = Place::Interface(Interface::Radio(radio), None);
-        if let Some(packet) = self.end(at, id, Outcome::PassedOn) {
-            self.counters.hops.count(&packet);
-        }
+        self.end(at, id, Outcome::Sent);
         self.transmit_next(radio);
     }
 }

@@ -5,9 +5,9 @@
 //! asked, and goes on with the last task when it is called again. So hosts act at the same points as
 //! if the network called them.
 
+mod accounting;
 mod arp;
 mod broadcast;
-mod ends;
 mod failures;
 mod faults;
 mod feedback;
@@ -33,7 +33,7 @@ mod schedule;
 mod task;
 mod work;
 
-use driftway_base::{AirId, FailedLink, Instant, Ipv4Addr, NodeId, PacketId};
+use driftway_base::{AirId, FailedLink, Instant, Ipv4Addr, NodeId};
 use driftway_link::QueuePosition;
 use driftway_route::feedback::NextHop;
 use driftway_wire::Packet;
@@ -45,7 +45,6 @@ use crate::air::medium::Medium;
 use crate::digest::Digest;
 use crate::event::{Event, Recording};
 use crate::faults::Faults;
-use crate::interface::{Outcome, Place};
 use crate::output::Output;
 use crate::packets::PacketsInTransit;
 use crate::wakeups::WakeUp;
@@ -241,37 +240,13 @@ impl Network {
 
     /// Sends a packet of a node's own host, or of a gateway in the name of another, and numbers it (IP
     /// identification).
-    pub fn send(&mut self, node: NodeId, mut packet: Packet, place: QueuePosition) {
-        self.identify(node, &mut packet);
-        self.send_identified(node, &packet, place);
-    }
-
-    fn send_identified(&mut self, node: NodeId, packet: &Packet, place: QueuePosition) {
-        let to = packet.ip.destination;
-        if self.topology.node_at(to) == Some(node) {
-            let id = self.packets.insert(packet);
+    pub fn send(&mut self, node: NodeId, packet: Packet, place: QueuePosition) {
+        let id = self.create(node, packet);
+        if self.topology.node_at(packet.ip.destination) == Some(node) {
             self.work.local_deliveries.push_back((node, id));
-        } else if self.uses_air(node, to) {
-            self.packets.create();
-            self.send_over_air(node, packet, place);
         } else {
-            let id = self.packets.insert(packet);
-            self.forward_over_wire(node, id, place);
+            self.forward(node, id, place);
         }
-    }
-
-    /// Numbers a packet that a node sends: the only place at which the IP identification is set, but for
-    /// messages of routing.
-    fn identify(&mut self, node: NodeId, packet: &mut Packet) {
-        let own = address(node);
-        let number = self.nodes[node].next_identification();
-        packet.ip.identification = if packet.ip.source == own {
-            number
-        } else {
-            // What a gateway sends in the name of a host must differ from the host's own, and from another
-            // gateway's.
-            number.wrapping_add((own.to_bits() as u16).wrapping_mul(0x9e37)).max(1)
-        };
     }
 
     /// Returns true if packets for this destination leave a node over the air.
@@ -303,7 +278,7 @@ impl Network {
         match task {
             Task::PollLink { link } => self.poll_link(link),
             Task::MarkLinkReady { link } => self.work.ready_links.push_back(link),
-            Task::DeliverLocally { node, id } => self.deliver_locally(node, id),
+            Task::DeliverLocally { node, id } => self.deliver(node, id),
             Task::ServeNode { node } => self.serve_node(node),
             Task::AfterHeal { link } => self.after_heal(link),
             Task::ApplyFaultAction => self.apply_next_action(),
@@ -381,20 +356,6 @@ impl Network {
         }
     }
 
-    /// Delivers a packet from a node's host to itself.
-    fn deliver_locally(&mut self, node: NodeId, id: PacketId) {
-        let at = Place::Node(node);
-        if let Some(packet) = self.end(at, id, Outcome::Delivered) {
-            self.deliver_to_host(node, &packet);
-        }
-    }
-
-    /// Passes a packet to the host of its destination; it may be the echo reply of a probed peer.
-    fn deliver_to_host(&mut self, node: NodeId, packet: &Packet) {
-        self.on_possible_probe_reply(node, packet);
-        self.work.outputs.push_back(Output::Deliver { node, packet: *packet });
-    }
-
     /// Drops packets of a node that are on their way to the queue of its radio.
     #[cfg(feature = "fault-injection")]
     pub fn drop_arriving_at_queue(
@@ -406,7 +367,10 @@ impl Network {
             let arrivals = std::mem::take(&mut self.medium.radios[radio].queue_arrivals);
             for arrival in arrivals {
                 if self.packets.get(arrival.id).is_some_and(|routed| is_lost(&routed.packet)) {
-                    let at = Place::Interface(crate::Interface::Radio(radio), arrival.next_hop);
+                    let at = crate::interface::Place::Interface(
+                        crate::Interface::Radio(radio),
+                        arrival.next_hop,
+                    );
                     self.drop(at, arrival.id, driftway_base::DropReason::SignalLoss);
                 } else {
                     self.medium.radios[radio].queue_arrivals.push_back(arrival);
@@ -418,7 +382,7 @@ impl Network {
     /// Loses a packet without a reason, which the accounting must detect.
     #[cfg(feature = "fault-injection")]
     pub fn lose_silently(&mut self, packet: &Packet) {
-        self.packets.insert(packet);
+        self.packets.create(crate::FrameBody::Ip(driftway_wire::RoutedPacket::plain(*packet)));
     }
 }
 

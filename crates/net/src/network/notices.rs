@@ -143,16 +143,15 @@ impl Network {
     }
 
     /// Sends a message of a node's feedback, or drops it where it is generated.
-    pub(super) fn send_notice(&mut self, node: NodeId, mut message: Packet, lost: bool) {
+    pub(super) fn send_notice(&mut self, node: NodeId, message: Packet, lost: bool) {
         if self.gateways.splitting == Some(node) && !lost && self.intercepts(node, &message) {
             return self.report_to_gateway(node, &message);
         }
-        self.identify(node, &mut message);
         if lost {
-            let id = self.packets.insert(&message);
+            let id = self.create(node, message);
             self.drop(Place::Node(node), id, DropReason::SignalLoss);
         } else {
-            self.send_identified(node, &message, QueuePosition::Tail);
+            self.send(node, message, QueuePosition::Tail);
         }
     }
 

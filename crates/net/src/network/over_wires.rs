@@ -5,13 +5,13 @@ use driftway_link::{LinkEvent, QueuePosition, Side};
 use driftway_route::feedback::Scheme;
 use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
+use super::broadcast::is_of_neighbours;
 use super::notices::{next_hop_of, notified_destination};
 use super::schedule::TimerId;
 use super::task::Task;
 use super::{CROSS_TRAFFIC_STREAM, DISCARD_PORT, Network};
 use crate::addresses::address;
-use crate::interface::{Interface, LinkEnd, Outcome, Place};
-use crate::output::Output;
+use crate::interface::{Interface, LinkEnd, Place};
 
 impl Network {
     /// Handles the frames that a link has ended, and schedules its next wake-up.
@@ -47,28 +47,19 @@ impl Network {
     /// Handles a packet that arrives at a node over the node's side of a link: delivers or forwards
     /// it.
     fn arrive(&mut self, node: NodeId, over: LinkEnd, id: PacketId) {
-        if self.gateways.splitting == Some(node) && self.intercepts_handle(node, id) {
-            let outcome = Outcome::Delivered;
-            let Some(packet) = self.end(Place::Node(node), id, outcome) else { return };
-            return self.work.outputs.push_back(Output::Intercepted {
-                node,
-                from_air: false,
-                packet,
-            });
+        if self.intercept(node, id, false) {
+            return;
         }
-        let Some(packet) = self.packets.get(id).map(|routed| &routed.packet) else { return };
-        let to = packet.ip.destination;
-        if let Some(about) = notified_destination(packet)
+        let Some(routed) = self.packets.get(id) else { return };
+        let (to, for_neighbours) = (routed.packet.ip.destination, is_of_neighbours(routed));
+        if let Some(about) = notified_destination(&routed.packet)
             && !self.forwards_notice(node, over, id, about)
         {
             return;
         }
-        if self.topology.node_at(to) == Some(node) {
-            let outcome = Outcome::Delivered;
-            let Some(packet) = self.end(Place::Node(node), id, outcome) else { return };
-            return self.deliver_to_host(node, &packet);
-        }
-        if !self.takes_from_wire(node, id) && self.decrement_ttl(node, id) {
+        if self.topology.node_at(to) == Some(node) || for_neighbours {
+            self.deliver(node, id);
+        } else if self.decrement_ttl(node, id) {
             self.forward(node, id, QueuePosition::Tail);
         }
     }
@@ -99,9 +90,7 @@ impl Network {
         if !self.uses_air(node, to) {
             return self.forward_over_wire(node, id, place);
         }
-        if let Some(packet) = self.packets.take_plain(id) {
-            self.send_over_air(node, &packet, place);
-        }
+        self.send_over_air(node, id, place);
     }
 
     /// Forwards a packet from a node over the next of its wires.
@@ -109,8 +98,7 @@ impl Network {
         let Some(packet) = self.packets.get(id).map(|routed| &routed.packet) else { return };
         let to = packet.ip.destination;
         let Some(goal) = self.topology.node_at(to) else {
-            self.drop(Place::Node(node), id, DropReason::UnknownDestination);
-            return;
+            return self.drop(Place::Node(node), id, DropReason::UnknownDestination);
         };
         let feedback = &mut self.nodes[node].feedback;
         let found = if feedback.is_failure_free() {
@@ -130,9 +118,7 @@ impl Network {
             None if self.topology.candidate_links(node, goal).next().is_some() => {
                 self.on_no_route(node, id);
             }
-            None => {
-                self.drop(Place::Node(node), id, DropReason::UnknownDestination);
-            }
+            None => self.drop(Place::Node(node), id, DropReason::UnknownDestination),
         }
     }
 
@@ -146,9 +132,7 @@ impl Network {
         self.cross_traffic_bytes += u64::from(len);
         let datagram =
             UdpDatagram { source_port: DISCARD_PORT, destination_port: DISCARD_PORT, payload };
-        let mut packet = new_packet(from, address(to), Body::Udp(datagram));
-        self.identify(from, &mut packet);
-        let id = self.packets.insert(&packet);
+        let id = self.create(from, new_packet(from, address(to), Body::Udp(datagram)));
         let end = Interface::Wire(LinkEnd { link, side });
         self.enqueue(end, id, None, QueuePosition::Tail);
     }

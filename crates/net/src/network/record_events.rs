@@ -21,9 +21,10 @@ impl Network {
     }
 
     /// Records the end of a packet.
-    pub(super) fn record_end(&mut self, at: Place, body: &FrameBody, outcome: Outcome) {
-        let event = match (outcome, body) {
-            (Outcome::PassedOn, _) | (Outcome::Delivered, FrameBody::Arp(_)) => return,
+    pub(super) fn record_end(&mut self, at: Place, id: PacketId, outcome: Outcome) {
+        let Some(body) = self.packets.body(id).copied() else { return };
+        let event = match (outcome, &body) {
+            (Outcome::Sent, _) | (Outcome::Delivered, FrameBody::Arp(_)) => return,
             (Outcome::Delivered, FrameBody::Ip(packet)) => Event::Delivered {
                 node: self.node_of(at),
                 packet: *packet,
@@ -44,7 +45,7 @@ impl Network {
                     node: self.node_of(at),
                     interface,
                     to,
-                    body: *body,
+                    body,
                     reason,
                     failed,
                     is_air_idle: self.medium.is_idle(),

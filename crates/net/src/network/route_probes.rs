@@ -2,7 +2,7 @@
 
 use driftway_base::{Ipv4Addr, NodeId, RouteProbe, SignalKind};
 use driftway_link::QueuePosition;
-use driftway_wire::{Body, IcmpMessage, Packet, Payload};
+use driftway_wire::{Body, IcmpMessage, Payload};
 
 use super::Network;
 use super::over_wires::new_packet;
@@ -68,13 +68,6 @@ impl Network {
     pub fn cancel_route_probe(&mut self, node: NodeId, to: Ipv4Addr) {
         if !self.nodes[node].route_prober.cancel(to) {
             self.send_route_probe(node, to);
-        }
-    }
-
-    /// Handles a packet for a node's host, which may be the reply of a probed peer.
-    pub(super) fn on_possible_probe_reply(&mut self, node: NodeId, packet: &Packet) {
-        if let Body::Icmp(IcmpMessage::Echo { reply: true, .. }) = &packet.body {
-            self.on_peer_found(node, packet.ip.source);
         }
     }
 
