@@ -21,6 +21,14 @@ pub struct LinkEnd {
     pub side: Side,
 }
 
+impl LinkEnd {
+    /// Returns the other end of the link.
+    #[inline]
+    pub const fn across(self) -> Self {
+        Self { link: self.link, side: self.side.other() }
+    }
+}
+
 /// The part of the network in which a packet ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use driftway_base::{DropReason, PacketId};
+use driftway_base::{DropReason, Ecn, PacketId};
 use driftway_wire::RoutedPacket;
 use typed_index_collections::TiVec;
 
@@ -121,6 +121,13 @@ impl PacketsInTransit {
     #[inline]
     pub fn get(&mut self, id: PacketId) -> Option<&mut RoutedPacket> {
         self.body(id)?.packet_mut()
+    }
+
+    /// Sets the Congestion Experienced codepoint of a packet.
+    pub fn mark_congestion(&mut self, id: PacketId) {
+        if let Some(routed) = self.get(id) {
+            routed.packet.ip.ecn = Ecn::Ce;
+        }
     }
 
     /// Returns the packet that a node has received over the air, for its routing.

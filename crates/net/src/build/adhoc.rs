@@ -1,7 +1,5 @@
 //! Builds an ad hoc network from a scenario.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use driftway_base::{Duration, Instant, Ipv4Addr, NodeId, RadioId, StationId};
 use driftway_link::{AdhocQueue, AdhocQueueConfig, Arp, QueueConfig, RedConfig};
 use driftway_radio::{Dcf, NeighbourSignals, Positions, Propagation, StationInRange, Tdma};
@@ -20,10 +18,12 @@ use crate::addresses::address;
 use crate::air::link_monitor::LinkMonitor;
 use crate::air::mac_layer::MacLayer;
 use crate::air::medium::Medium;
+use crate::air::radio::Radio;
 use crate::air::route_prober::RouteProber;
 use crate::air::segment_order::SegmentQueueing;
 use crate::faults::{FaultPlan, Faults, active_faults};
-use crate::network::{Air, GatewayRoles, Node, Parts, Radio};
+use crate::network::{Node, Parts};
+use crate::wired::gateways::GatewayRoles;
 use crate::wired::route_table::RouteTable;
 use crate::wired::topology::{Topology, WiredRoutes};
 use crate::wired::wires::Wires;
@@ -99,17 +99,12 @@ pub fn build_medium(
         || routing.iter().any(|node| node.needs_received_power());
     let neighbour_signals =
         needs_power.then(|| NeighbourSignals::new(all_nodes, propagation.receive_power()));
-    let mut medium = Medium {
-        segment_queueing: SegmentQueueing::from_scenario(&adhoc.queue),
-        neighbour_signals,
-        link_monitor,
-        ..Medium::none()
-    };
+    let segment_queueing = SegmentQueueing::from_scenario(&adhoc.queue);
+    let mut medium = Medium::new(segment_queueing, neighbour_signals, link_monitor);
     let is_promiscuous = routing.iter().any(|node| node.is_promiscuous());
     for air in stations {
         add_air(&mut medium, air, is_promiscuous)?;
     }
-    medium.has_arp = medium.radios.iter().any(|radio| radio.arp.is_some());
     Ok(AirParts { medium, routing })
 }
 
@@ -164,31 +159,19 @@ fn add_air(
         nodes.keys().for_each(|station| mac.set_promiscuous(station));
     }
     let queue = queue_config(adhoc, mac.service_time(RedConfig::TYPICAL_FRAME_BYTES));
-    let id = medium.airs.next_key();
-    let first = medium.radios.len();
-    let radio = |(station, node): (StationId, &NodeId)| Radio {
-        node: *node,
-        air: id,
-        station,
-        queue: AdhocQueue::new(queue, seed, u64::from(station.number())),
-        queue_arrivals: VecDeque::new(),
-        stack_delay,
-        arp: match &adhoc.arp {
-            driftway_scenario::Arp::Off => None,
-            driftway_scenario::Arp::On(keys) => {
-                let hardware = HardwareAddr::of_node(*node);
-                Some(Arp::new(keys.config(), address(*node), hardware))
-            }
-        },
-        link_retry: retry.map(LinkRetry::new),
-        accepted: VecDeque::new(),
-        down_count: 0,
-        heard: BTreeMap::new(),
+    let radio = |(station, node): (StationId, &NodeId)| {
+        let queue = AdhocQueue::new(queue, seed, u64::from(station.number()));
+        let mut radio = Radio::new(*node, queue, stack_delay);
+        radio.link_retry = retry.map(LinkRetry::new);
+        if let driftway_scenario::Arp::On(keys) = &adhoc.arp {
+            let hardware = HardwareAddr::of_node(*node);
+            radio.arp = Some(Arp::new(keys.config(), address(*node), hardware));
+        }
+        radio
     };
-    medium.radios.extend(nodes.iter_enumerated().map(radio));
-    let radios = (first..medium.radios.len()).map(RadioId::from).collect();
+    let radios = nodes.iter_enumerated().map(radio).collect();
     let power = adhoc.radio.energy.as_ref().map(driftway_scenario::Energy::power);
-    medium.airs.push(Air::new(mac, radios, nodes.to_vec(), power));
+    medium.add_air(mac, radios, power);
     Ok(())
 }
 

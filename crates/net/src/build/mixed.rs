@@ -18,8 +18,8 @@ use super::seeds::Seeds;
 use crate::addresses::address;
 use crate::air::medium::Medium;
 use crate::faults::{FaultPlan, Faults, active_faults};
-use crate::network::{GatewayRoles, Node, Parts};
-use crate::wired::gateways::Gateways;
+use crate::network::{Node, Parts};
+use crate::wired::gateways::{GatewayRoles, Gateways};
 use crate::wired::route_table::RouteTable;
 use crate::wired::topology::{Topology, WiredRoutes};
 
@@ -40,7 +40,7 @@ pub fn build(
     let mut parts = Parts {
         topology: Topology::new(count, endpoints, WiredRoutes::Table(plan.routes())),
         wires: build_wires(&links, seeds.network),
-        medium: Medium::none(),
+        medium: Medium::default(),
         nodes: (0..count).map(wired).collect(),
         faults: Faults::new(active_faults(&FaultPlan {
             faults: &mixed.faults,
@@ -48,10 +48,9 @@ pub fn build(
             duration: scenario.duration,
             seed: seeds.faults,
         })),
-        gateways: GatewayRoles {
-            choice: None,
-            splitting: mixed.splitting_gateway().map(|gateway| NodeId::new(gateway.node)),
-        },
+        gateways: GatewayRoles::splitting(
+            mixed.splitting_gateway().map(|gateway| NodeId::new(gateway.node)),
+        ),
     };
     if let Some(first) = mixed.airs.first() {
         let pairs = pairs.iter().filter_map(|(from, to)| plan.radio_pair(*from, *to));
@@ -104,8 +103,8 @@ impl Wiring {
         Self { table, radios, gateways, ranked }
     }
 
-    /// The choice of gateways; `None` if no node has one.
-    fn choice(&self) -> Option<Gateways> {
+    /// The gateways that each node without a radio can choose.
+    fn choice(&self) -> Gateways {
         let joins = |node: NodeId| {
             let joined = |other: &NodeId| self.table.next_link(node, *other).is_some();
             self.ranked.keys().take(node.index()).find(joined).unwrap_or(node)
@@ -113,8 +112,7 @@ impl Wiring {
         let of_node =
             self.ranked.iter_enumerated().map(|(node, gateways)| (node, gateways.clone()));
         let of_node = of_node.filter(|(node, _)| !self.has_radio(*node)).collect();
-        let gateways = Gateways::new(self.ranked.keys().map(joins).collect(), of_node);
-        gateways.has_choice().then_some(gateways)
+        Gateways::new(self.ranked.keys().map(joins).collect(), of_node)
     }
 
     fn has_radio(&self, node: NodeId) -> bool {
@@ -181,6 +179,8 @@ impl Wiring {
         parts.medium = air.medium;
         use driftway_scenario::Routing;
         let is_static = matches!(adhoc.routing, Routing::Static(_) | Routing::None(_));
-        parts.gateways.choice = self.choice().filter(|_| !is_static);
+        if !is_static {
+            parts.gateways.set_choice(self.choice());
+        }
     }
 }

@@ -12,8 +12,9 @@ use super::seeds::Seeds;
 use crate::addresses::address;
 use crate::air::medium::Medium;
 use crate::faults::{FaultPlan, Faults, active_faults};
-use crate::network::{GatewayRoles, Node, Parts};
+use crate::network::{Node, Parts};
 use crate::wired::chain::{Chain, ChainLinks};
+use crate::wired::gateways::GatewayRoles;
 use crate::wired::topology::{Topology, WiredRoutes};
 use crate::wired::wires::Wires;
 
@@ -27,7 +28,7 @@ pub fn build(path: &Path, duration: Time, seeds: Seeds) -> Parts {
         topology: Topology::new(nodes, endpoints, WiredRoutes::Chain(chain)),
         faults: Faults::new(active_faults(&plan)),
         wires: build_wires(&links, seeds.network),
-        medium: Medium::none(),
+        medium: Medium::default(),
         nodes: feedback(path, nodes).map(Node::wired).collect(),
         gateways: GatewayRoles::default(),
     }
@@ -65,6 +66,8 @@ mod test {
     use driftway_link::{Frame, QueuePosition, Side};
     use driftway_scenario::Scenario;
 
+    use crate::interface::LinkEnd;
+
     #[test]
     fn overrides_and_parallel_routes_set_links() {
         let text = r#"
@@ -90,10 +93,12 @@ mod test {
         let scenario = Scenario::parse("path.toml", text, &[]).unwrap();
         let driftway_scenario::Network::Path(path) = &scenario.network else { panic!("a path") };
         let parts = build(path, Time(Duration::from_secs(9)), Seeds { faults: 1, network: 1 });
-        let serialised = parts.wires.links.into_iter().map(|mut link| {
+        let mut wires = parts.wires;
+        let serialised = (0..wires.len()).map(LinkId::from).map(|link| {
             let frame = Frame { id: PacketId::new(0), bytes: 1000, ecn_capable: false, flow: 0 };
-            link.enqueue(Instant::ZERO, Side::A, frame, QueuePosition::Tail);
-            link.next_timeout().unwrap().as_nanos() / 1_000_000
+            let end = LinkEnd { link, side: Side::A };
+            wires.enqueue(Instant::ZERO, end, frame, QueuePosition::Tail);
+            wires.link_mut(link).next_timeout().unwrap().as_nanos() / 1_000_000
         });
         assert_eq!(serialised.collect::<Vec<_>>(), [8, 4, 2, 2]);
     }

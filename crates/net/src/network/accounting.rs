@@ -36,7 +36,7 @@ impl Network {
         if let Body::Icmp(IcmpMessage::Echo { reply: true, .. }) = &packet.body {
             self.on_peer_found(node, packet.ip.source);
         }
-        self.work.outputs.push_back(Output::Deliver { node, packet });
+        self.work.request(Output::Deliver { node, packet });
     }
 
     /// Drops what is in transit.
@@ -92,7 +92,7 @@ impl Network {
             Place::Node(node) if reason == DropReason::TimeToLive => {
                 let lost = UndeliverablePacket { packet, reason, link: None, packet_id: None };
                 self.nodes[node].feedback.on_undeliverable(self.now, &lost);
-                self.work.ready_feedback.push_back(node);
+                self.work.mark_feedback_ready(node);
                 self.send_icmp(node, false);
             }
             Place::Node(_) => {}
@@ -109,7 +109,7 @@ impl Network {
         if reason.is_of_queue() && self.wires.sends_source_quench(end.link) {
             let node = self.topology.node_of(end);
             self.nodes[node].feedback.on_queue_overflow(self.now, packet);
-            self.work.ready_feedback.push_back(node);
+            self.work.mark_feedback_ready(node);
             self.send_icmp(node, false);
         }
     }
@@ -121,10 +121,10 @@ impl Network {
         packet: &Packet,
         reason: DropReason,
     ) {
-        let node = self.medium.radios[radio].node;
+        let node = self.medium.radio(radio).node;
         if reason.is_of_queue() || reason == DropReason::DuplicateInQueue {
             self.nodes[node].feedback.on_queue_overflow(self.now, packet);
-            self.work.tasks.push(Task::DrainFeedback { node });
+            self.work.add(Task::DrainFeedback { node });
         }
         // If routing still has a route to the destination, the source is not notified.
         if reason == DropReason::LinkFailure
@@ -148,7 +148,7 @@ impl Network {
     pub(super) fn node_of_interface(&self, interface: Interface) -> NodeId {
         match interface {
             Interface::Wire(end) => self.topology.node_of(end),
-            Interface::Radio(radio) => self.medium.radios[radio].node,
+            Interface::Radio(radio) => self.medium.radio(radio).node,
         }
     }
 }

@@ -20,7 +20,7 @@ impl Network {
         neighbour: NodeId,
         place: QueuePosition,
     ) -> bool {
-        let of = &mut self.medium.radios[radio];
+        let of = self.medium.radio_mut(radio);
         let Some(arp) = &mut of.arp else { return true };
         match arp.resolve(self.now, address(neighbour), (id, place)) {
             Resolution::Known(_) => true,
@@ -34,7 +34,7 @@ impl Network {
 
     /// Passes a received ARP message to ARP.
     pub(super) fn receive_arp(&mut self, radio: RadioId, message: &ArpMessage) {
-        let of = &mut self.medium.radios[radio];
+        let of = self.medium.radio_mut(radio);
         if let Some(arp) = &mut of.arp {
             arp.on_message(self.now, message);
             let node = of.node;
@@ -44,7 +44,7 @@ impl Network {
 
     /// Handles the output of a radio's ARP.
     pub(super) fn drain_arp(&mut self, radio: RadioId) {
-        while let Some(output) = self.medium.radios[radio].arp.as_mut().and_then(Arp::poll) {
+        while let Some(output) = self.medium.radio_mut(radio).arp.as_mut().and_then(Arp::poll) {
             match output {
                 ArpOutput::Request(message) => self.send_arp(radio, message, None),
                 ArpOutput::Reply(message) => {
@@ -61,7 +61,7 @@ impl Network {
                 }
                 ArpOutput::Failed { id: (id, _), to } => {
                     if let Some(to) = node_of(to) {
-                        self.work.tasks.push(Task::DrainArp { radio });
+                        self.work.add(Task::DrainArp { radio });
                         return self.on_link_failure(radio, id, to, None);
                     }
                 }
@@ -78,7 +78,7 @@ impl Network {
     /// Repeats the requests that have not been answered in time.
     pub(super) fn on_arp_timer(&mut self, radio: RadioId) {
         let due = |at: &Instant| *at <= self.now;
-        let of = &mut self.medium.radios[radio];
+        let of = self.medium.radio_mut(radio);
         if let Some(arp) = &mut of.arp
             && arp.next_timeout().as_ref().is_some_and(due)
         {
@@ -90,7 +90,7 @@ impl Network {
     }
 
     fn schedule_arp(&mut self, radio: RadioId) {
-        let of = &self.medium.radios[radio];
+        let of = self.medium.radio(radio);
         if let Some(at) = of.arp.as_ref().and_then(Arp::next_timeout) {
             self.schedule_node(of.node, at);
         }
@@ -158,7 +158,8 @@ mod test {
             (0..3).for_each(|_| send(2, QueuePosition::Tail));
             send(1, place);
             receive_reply_from(&mut network, 1);
-            let head = network.medium.radios[RadioId::new(0)].queue.dequeue(network.now).unwrap();
+            let head =
+                network.medium.radio_mut(RadioId::new(0)).queue.dequeue(network.now).unwrap();
             let packet = network.packets.get(head.id).unwrap();
             assert_eq!(packet.packet.ip.destination, address(NodeId::new(first)), "{place:?}");
         }

@@ -27,7 +27,7 @@ impl Network {
     /// them, or else over the air. Its destination has to be the neighbour's address. Returns false if they have
     /// neither in common.
     pub fn send_to_neighbour(&mut self, node: NodeId, to: NodeId, packet: Packet) -> bool {
-        let leads_there = |end: &LinkEnd| self.topology.across(end.link, end.side) == to;
+        let leads_there = |end: &LinkEnd| self.topology.across(*end) == to;
         let wire = self.topology.link_ends(node).find(leads_there);
         let radio = || self.medium.choose_radio(&self.nodes.get(node)?.radios, to);
         let interface = wire.map(Interface::Wire).or_else(|| radio().map(Interface::Radio));

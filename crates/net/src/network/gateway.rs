@@ -17,7 +17,7 @@ impl Network {
     /// another.
     #[inline]
     pub(super) fn intercept(&mut self, node: NodeId, id: PacketId, from_air: bool) -> bool {
-        if self.gateways.splitting != Some(node) {
+        if !self.gateways.splits_at(node) {
             return false;
         }
         let Some(packet) = self.packets.get(id).map(|routed| routed.packet) else { return false };
@@ -25,7 +25,7 @@ impl Network {
             return false;
         }
         self.end(Place::Node(node), id, Outcome::Delivered);
-        self.work.outputs.push_back(Output::Intercepted { node, from_air, packet });
+        self.work.request(Output::Intercepted { node, from_air, packet });
         true
     }
 
@@ -53,6 +53,6 @@ impl Network {
     /// another: it is not sent to that other one.
     pub(super) fn report_to_gateway(&mut self, node: NodeId, message: &Packet) {
         let from_air = self.uses_air(node, message.ip.source);
-        self.work.outputs.push_back(Output::Intercepted { node, from_air, packet: *message });
+        self.work.request(Output::Intercepted { node, from_air, packet: *message });
     }
 }

@@ -1,11 +1,11 @@
 //! Packets that leave a node over an interface that has been chosen.
 
-use driftway_base::{DropReason, Ecn, NodeId, PacketId, RadioId};
+use driftway_base::{DropReason, NodeId, PacketId, RadioId};
 use driftway_link::{Dequeued, EnqueueOutcome, Frame, PacketClass, QueuePosition, QueuedPacket};
 use driftway_radio::OutgoingPacket;
 use driftway_wire::{Body, Packet};
 
-use super::{Network, Radio};
+use super::Network;
 use crate::air::radio::QueueArrival;
 use crate::flow_hash::flow_hash;
 use crate::frame_body::FrameBody;
@@ -29,7 +29,7 @@ impl Network {
         match outcome {
             Some(EnqueueOutcome::Accepted { mark, evicted }) => {
                 if mark {
-                    self.mark_congestion(id);
+                    self.packets.mark_congestion(id);
                 }
                 if self.recorder.records_all() {
                     self.record_enqueued(interface, id, next_hop);
@@ -57,15 +57,11 @@ impl Network {
         id: PacketId,
         place: QueuePosition,
     ) -> Option<EnqueueOutcome> {
-        let link = end.link;
         let packet = &self.packets.get(id)?.packet;
         let flow = if self.wires.separates_flows(end) { flow_hash(packet) } else { 0 };
         let ecn_capable = packet.ip.ecn.is_capable();
         let frame = Frame { id, bytes: packet.len(), ecn_capable, flow };
-        // A burst marks its link once: the ready queue is no longer than the number of links.
-        if self.work.ready_links.back() != Some(&link) {
-            self.work.ready_links.push_back(link);
-        }
+        self.work.mark_link_ready(end.link);
         Some(self.wires.enqueue(self.now, end, frame, place))
     }
 
@@ -77,9 +73,10 @@ impl Network {
         place: QueuePosition,
     ) -> Option<EnqueueOutcome> {
         let item = queue_item(self.packets.body(id)?, id, next_hop);
-        let queue = &mut self.medium.radios[radio].queue;
+        let queueing = self.medium.segment_queueing();
+        let queue = &mut self.medium.radio_mut(radio).queue;
         match place {
-            QueuePosition::Tail if self.medium.segment_queueing.inspects_segments() => {
+            QueuePosition::Tail if queueing.inspects_segments() => {
                 self.enqueue_segment(radio, item)
             }
             QueuePosition::Tail => Some(queue.enqueue(self.now, item)),
@@ -89,10 +86,10 @@ impl Network {
 
     /// Puts a packet into a queue that inspects segments; `None` if it was dropped as a duplicate.
     fn enqueue_segment(&mut self, radio: RadioId, item: QueuedPacket) -> Option<EnqueueOutcome> {
-        let order = self.medium.segment_queueing;
+        let order = self.medium.segment_queueing();
         let own = self.packets.get(item.id).map(|routed| routed.packet);
         let Self { packets, medium, now, .. } = self;
-        let queue = &mut medium.radios[radio].queue;
+        let queue = &mut medium.radio_mut(radio).queue;
         let mut compared = |other: &QueuedPacket, is_so: fn(&Packet, &Packet) -> bool| {
             let other = packets.get(other.id).map(|routed| routed.packet);
             own.zip(other).is_some_and(|(own, other)| is_so(&own, &other))
@@ -110,13 +107,6 @@ impl Network {
         })
     }
 
-    /// Sets the Congestion Experienced codepoint of a packet.
-    pub(super) fn mark_congestion(&mut self, id: PacketId) {
-        if let Some(routed) = self.packets.get(id) {
-            routed.packet.ip.ecn = Ecn::Ce;
-        }
-    }
-
     /// Enqueues a packet at a radio after the link layer's processing delay.
     pub(super) fn enqueue_after_delay(
         &mut self,
@@ -125,35 +115,30 @@ impl Network {
         next_hop: Option<NodeId>,
         place: QueuePosition,
     ) {
-        let delay = self.medium.radios[radio].stack_delay;
-        if delay.is_zero() {
-            return self.enqueue(Interface::Radio(radio), id, next_hop, place);
+        let of = self.medium.radio_mut(radio);
+        match of.delay(self.now, QueueArrival { id, next_hop, place }) {
+            Some(at) => {
+                let node = of.node;
+                self.schedule_node(node, at);
+            }
+            None => self.enqueue(Interface::Radio(radio), id, next_hop, place),
         }
-        let at = self.now + delay;
-        self.medium.radios[radio].queue_arrivals.push_back(QueueArrival {
-            at,
-            id,
-            next_hop,
-            place,
-        });
-        self.schedule_node(self.medium.radios[radio].node, at);
     }
 
     /// Passes a radio's next queued packet to the MAC layer if it can accept one.
     pub(super) fn transmit_next(&mut self, radio: RadioId) {
-        let of = &mut self.medium.radios[radio];
-        if !self.medium.airs[of.air].mac.can_accept(of.station) {
+        if !self.medium.can_accept(radio) {
             return;
         }
         let mut dropped = Vec::new();
-        let served = of.queue.serve(self.now, |item| dropped.push(item));
+        let served = self.medium.radio_mut(radio).queue.serve(self.now, |item| dropped.push(item));
         for item in dropped {
             let at = Place::Interface(Interface::Radio(radio), item.next_hop);
             self.drop(at, item.id, DropReason::Codel);
         }
         let Some(Dequeued { frame: item, mark }) = served else { return };
         if mark {
-            self.mark_congestion(item.id);
+            self.packets.mark_congestion(item.id);
         }
         self.transmit(radio, item.id, item.next_hop, item.bytes);
     }
@@ -169,12 +154,10 @@ impl Network {
         if self.recorder.records_all() {
             self.record_sent(Interface::Radio(radio), id, next_hop);
         }
-        let Radio { air, station, .. } = self.medium.radios[radio];
-        let to = next_hop.and_then(|node| self.medium.airs[air].station_of(node));
         let is_control = self.packets.body(id).is_some_and(|body| body.is_control());
-        let packet = OutgoingPacket { id, to, bytes, is_control };
-        self.medium.airs[air].mac.send(self.now, station, packet);
-        self.schedule_air(air);
+        let packet = OutgoingPacket { id, to: None, bytes, is_control };
+        self.medium.send(self.now, radio, next_hop, packet);
+        self.schedule_air(self.medium.radio(radio).air);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use driftway_base::{LinkId, NodeId};
-use driftway_link::{QueueOnPartition, Side};
+use driftway_link::QueueOnPartition;
 use driftway_scenario::FaultKind;
 
 use super::Network;
@@ -26,7 +26,7 @@ impl Network {
             }
             LiveChange::Errors { link, errors } => {
                 let (link, now) = (self.known(link)?, self.now);
-                self.wires.links[link].set_errors(now, errors);
+                self.wires.link_mut(link).set_errors(now, errors);
                 return Ok(());
             }
             LiveChange::Link { link, is_up } => {
@@ -49,10 +49,8 @@ impl Network {
                 if !x.is_finite() || !y.is_finite() {
                     return Err(ImpossibleChange::Position);
                 }
-                for radio in self.nodes[node].radios.clone() {
-                    let of = &self.medium.radios[radio];
-                    let (air, station, now) = (of.air, of.station, self.now);
-                    self.medium.airs[air].mac.place(station, now, (x, y));
+                for radio in &self.nodes[node].radios {
+                    self.medium.place(self.now, *radio, (x, y));
                 }
                 return Ok(());
             }
@@ -63,8 +61,7 @@ impl Network {
 
     /// Returns the nodes at the ends of a link.
     pub fn link_nodes(&self, link: LinkId) -> [NodeId; 2] {
-        let other = |side| self.topology.across(link, side);
-        [other(Side::B), other(Side::A)]
+        self.topology.nodes_of(link)
     }
 
     /// Returns true if a fault or a change has cut a link.

@@ -48,11 +48,10 @@ use crate::faults::Faults;
 use crate::output::Output;
 use crate::packets::PacketsInTransit;
 use crate::wakeups::WakeUp;
-use crate::wired::gateways::Gateways;
+use crate::wired::gateways::GatewayRoles;
 use crate::wired::topology::Topology;
 use crate::wired::wires::Wires;
 
-pub(crate) use crate::air::radio::{Air, Radio};
 use live_change::DownByDriver;
 pub use live_change::{ImpossibleChange, LiveChange};
 pub use measures::NodeEnergy;
@@ -107,8 +106,6 @@ pub struct Network {
     failed_link: Option<FailedLink>,
     cross_traffic_bytes: u64,
     down_by_driver: DownByDriver,
-    /// The number of times that wires were cut or restored, and radios switched.
-    connectivity_changes: u64,
     /// The packets that used a link that has failed; the allocation is reused.
     affected_packets: Vec<Packet>,
     /// Next hops of a route notification; the allocation is reused.
@@ -125,21 +122,11 @@ pub(crate) struct Parts {
     pub gateways: GatewayRoles,
 }
 
-/// Roles of gateways besides forwarding.
-#[derive(Default)]
-pub(crate) struct GatewayRoles {
-    /// The gateways of wired nodes to nodes on the air; `None` if there are no several to choose
-    /// from.
-    pub choice: Option<Gateways>,
-    /// The gateway that splits TCP connections; `None`: there is none.
-    pub splitting: Option<NodeId>,
-}
-
 impl Network {
     pub(crate) fn new(parts: Parts) -> Self {
         let Parts { topology, wires, medium, nodes, faults, gateways } = parts;
         let with_timers = if medium.is_empty() { 0 } else { nodes.len() };
-        let timers = [faults.len(), wires.len(), medium.airs.len(), with_timers];
+        let timers = [faults.len(), wires.len(), medium.airs().len(), with_timers];
         Self {
             now: Instant::ZERO,
             work: Work::new(wires.len(), nodes.len()),
@@ -157,7 +144,6 @@ impl Network {
             failed_link: None,
             cross_traffic_bytes: 0,
             down_by_driver: DownByDriver::default(),
-            connectivity_changes: 0,
             affected_packets: Vec::with_capacity(64),
             next_hops: Vec::new(),
         }
@@ -165,14 +151,18 @@ impl Network {
 
     /// Starts the network, whose events are recorded from now on as far as `recording` says.
     pub fn start(&mut self, recording: Recording) {
-        self.start_recording(recording);
+        self.recorder.start(recording);
+        if self.recorder.records_all() {
+            self.medium.set_recording();
+            self.wires.report_transmissions();
+        }
         for number in 0..self.faults.len() {
             self.schedule_fault(number as u32);
         }
         if !self.medium.is_empty() {
             self.nodes.keys().for_each(|node| self.work.mark_ready(node));
         }
-        self.medium.airs.keys().for_each(|air| self.schedule_air(air));
+        self.medium.airs().keys().for_each(|air| self.schedule_air(air));
     }
 
     /// Returns the time of the next wake-up or an earlier one: the network has nothing to do before
@@ -197,8 +187,8 @@ impl Network {
         match wakeup.timer {
             TimerId::Fault(fault) => self.on_fault(fault),
             TimerId::Link(link) => {
-                self.wires.links[link].on_timeout(self.now);
-                self.work.ready_links.push_back(link);
+                self.wires.link_mut(link).on_timeout(self.now);
+                self.work.mark_link_ready(link);
             }
             TimerId::Air(air) => {
                 let until = self.schedule.next_timeout().min(horizon);
@@ -212,21 +202,21 @@ impl Network {
     /// Keeps the network from running on by itself beyond `at`, where the driver inspects it. That
     /// does not change what happens: [`resume`](Self::resume) goes on.
     pub fn pause_at(&mut self, at: Instant) {
-        self.schedule.pause_at = at;
+        self.schedule.pause_at(at);
     }
 
     /// Returns the instant up to which the network has run, if it has stopped because of
     /// [`pause_at`](Self::pause_at).
     #[inline]
     pub fn paused_at(&self) -> Option<Instant> {
-        self.schedule.paused_at
+        self.schedule.paused_at()
     }
 
     /// Goes on after a pause, if there was one.
     pub fn resume(&mut self) {
-        self.schedule.paused_at = None;
-        for air in self.medium.airs.keys() {
-            if let Some(until) = self.medium.airs[air].paused_until.take() {
+        self.schedule.resume();
+        for air in self.medium.airs().keys() {
+            if let Some(until) = self.medium.air_mut(air).resume() {
                 self.run_air(air, until);
             }
         }
@@ -243,7 +233,7 @@ impl Network {
     pub fn send(&mut self, node: NodeId, packet: Packet, place: QueuePosition) {
         let id = self.create(node, packet);
         if self.topology.node_at(packet.ip.destination) == Some(node) {
-            self.work.local_deliveries.push_back((node, id));
+            self.work.deliver_locally(node, id);
         } else {
             self.forward(node, id, place);
         }
@@ -260,7 +250,7 @@ impl Network {
     /// Returns the next action for a host.
     pub fn poll(&mut self) -> Option<Output> {
         loop {
-            if let Some(output) = self.work.outputs.pop_front() {
+            if let Some(output) = self.work.next_output() {
                 return Some(output);
             }
             // The commonest work by far over wires.
@@ -277,7 +267,7 @@ impl Network {
     fn run_task(&mut self, task: Task) {
         match task {
             Task::PollLink { link } => self.poll_link(link),
-            Task::MarkLinkReady { link } => self.work.ready_links.push_back(link),
+            Task::MarkLinkReady { link } => self.work.mark_link_ready(link),
             Task::DeliverLocally { node, id } => self.deliver(node, id),
             Task::ServeNode { node } => self.serve_node(node),
             Task::AfterHeal { link } => self.after_heal(link),
@@ -315,13 +305,13 @@ impl Network {
     /// Handles the output of a node's ARP, then that of its routing.
     fn serve_node(&mut self, node: NodeId) {
         let place = QueuePosition::Tail;
-        if !self.medium.has_arp {
+        if !self.medium.has_arp() {
             return self.drain_routing(node, place);
         }
-        self.work.tasks.push(Task::DrainRouting { node, place });
+        self.work.add(Task::DrainRouting { node, place });
         for n in (0..self.nodes[node].radios.len()).rev() {
             let radio = self.nodes[node].radios[n];
-            self.work.tasks.push(Task::DrainArp { radio });
+            self.work.add(Task::DrainArp { radio });
         }
     }
 
@@ -331,28 +321,28 @@ impl Network {
     }
 
     fn schedule_air(&mut self, air: AirId) {
-        if let Some(at) = self.medium.airs[air].mac.next_timeout() {
+        if let Some(at) = self.medium.airs()[air].mac.next_timeout() {
             self.schedule.schedule(TimerId::Air(air), at);
         }
     }
 
     /// Runs the MAC layer of an air until it has something to report, or until something else is due.
     fn run_air(&mut self, id: AirId, until: Instant) {
-        let bound = until.min(self.schedule.pause_at);
-        let air = &mut self.medium.airs[id];
-        self.now = air.mac.run(bound, &mut air.reports).max(self.now);
-        let is_idle = air.reports.is_empty();
+        let bound = self.schedule.bound(until);
+        let air = self.medium.air_mut(id);
+        self.now = air.run(bound).max(self.now);
+        let is_idle = !air.has_reports();
         if self.recorder.records_all() {
             self.record_frames(id);
         }
         if bound < until && is_idle {
             // Continuing later is not an event of its own, so that inspection does not change the run.
-            self.medium.airs[id].paused_until = Some(until);
-            self.schedule.paused_at = Some(bound);
+            self.medium.air_mut(id).pause(until);
+            self.schedule.pause(bound);
         } else if is_idle {
             self.schedule_air(id);
         } else {
-            self.work.tasks.push(Task::Reports { air: id });
+            self.work.add(Task::Reports { air: id });
         }
     }
 
@@ -364,17 +354,14 @@ impl Network {
         mut is_lost: impl FnMut(&Packet) -> bool,
     ) {
         for radio in self.nodes[node].radios.clone() {
-            let arrivals = std::mem::take(&mut self.medium.radios[radio].queue_arrivals);
-            for arrival in arrivals {
-                if self.packets.get(arrival.id).is_some_and(|routed| is_lost(&routed.packet)) {
-                    let at = crate::interface::Place::Interface(
-                        crate::Interface::Radio(radio),
-                        arrival.next_hop,
-                    );
-                    self.drop(at, arrival.id, driftway_base::DropReason::SignalLoss);
-                } else {
-                    self.medium.radios[radio].queue_arrivals.push_back(arrival);
-                }
+            let packets = &mut self.packets;
+            let lost = self.medium.radio_mut(radio).remove_arrivals(|arrival| {
+                packets.get(arrival.id).is_some_and(|routed| is_lost(&routed.packet))
+            });
+            for arrival in lost {
+                let interface = crate::Interface::Radio(radio);
+                let at = crate::interface::Place::Interface(interface, arrival.next_hop);
+                self.drop(at, arrival.id, driftway_base::DropReason::SignalLoss);
             }
         }
     }

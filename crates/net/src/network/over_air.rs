@@ -31,12 +31,12 @@ impl Network {
     /// Handles the output of a node's routing; packets that it sends go to this position of the queue.
     pub(super) fn drain_routing(&mut self, node: NodeId, place: QueuePosition) {
         loop {
-            let pending = self.work.tasks.len();
+            let pending = self.work.pending();
             if !self.route_next(node, place) {
                 return;
             }
-            if self.work.has_work_above(pending) {
-                return self.work.tasks.insert(pending, Task::DrainRouting { node, place });
+            if self.work.waits(pending, Task::DrainRouting { node, place }) {
+                return;
             }
         }
     }
@@ -70,7 +70,7 @@ impl Network {
             }
             Routed::PurgeQueue(neighbour) => self.purge_queue(node, *neighbour),
             Routed::Signal(signal) => {
-                self.work.outputs.push_back(Output::Signal { node, signal: *signal });
+                self.work.request(Output::Signal { node, signal: *signal });
             }
             Routed::Duplicated => self.packets.on_duplicated_by_routing(),
             Routed::RouteFound(to) => {
@@ -85,7 +85,7 @@ impl Network {
             Routed::DiscoveryStarted(to) => self.on_discovery_started(node, *to),
             Routed::Salvaged { packet, salvage_count } => {
                 self.nodes[node].feedback.on_salvaged(self.now, packet, *salvage_count);
-                self.work.tasks.push(Task::DrainFeedback { node });
+                self.work.add(Task::DrainFeedback { node });
             }
         }
         true
@@ -122,7 +122,7 @@ impl Network {
         let Some(radio) = self.medium.choose_radio(&self.nodes[node].radios, neighbour) else {
             return self.drop(Place::Node(node), id, unknown);
         };
-        if packet.packet.ip.source == address(node) || self.gateways.splitting == Some(node) {
+        if packet.packet.ip.source == address(node) || self.gateways.splits_at(node) {
             self.on_host_packet_sent(node, packet.packet.ip.destination, neighbour);
         }
         if self.resolve_or_hold(radio, id, neighbour, place) {
@@ -148,14 +148,14 @@ impl Network {
     fn purge_queue(&mut self, node: NodeId, neighbour: Ipv4Addr) {
         let Some(neighbour) = node_at(neighbour, self.nodes.len()) else { return };
         for n in (0..self.nodes[node].radios.len()).rev() {
-            self.work.tasks.push(Task::Purge { radio: self.nodes[node].radios[n], neighbour });
+            self.work.add(Task::Purge { radio: self.nodes[node].radios[n], neighbour });
         }
     }
 
     /// Drops the next packet queued for a neighbour.
     pub(super) fn purge_next(&mut self, radio: RadioId, neighbour: NodeId) {
-        let Some(item) = self.medium.radios[radio].queue.dequeue_for(neighbour) else { return };
-        self.work.tasks.push(Task::Purge { radio, neighbour });
+        let Some(item) = self.medium.radio_mut(radio).queue.dequeue_for(neighbour) else { return };
+        self.work.add(Task::Purge { radio, neighbour });
         let at = Place::Interface(Interface::Radio(radio), Some(neighbour));
         self.drop(at, item.id, DropReason::LinkFailure);
     }

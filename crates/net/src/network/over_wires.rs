@@ -17,36 +17,36 @@ impl Network {
     /// Handles the frames that a link has ended, and schedules its next wake-up.
     #[inline(never)]
     pub(super) fn poll_link(&mut self, link: LinkId) {
-        while let Some(event) = self.wires.links[link].poll(self.now) {
+        while let Some(event) = self.wires.link_mut(link).poll(self.now) {
             match event {
                 LinkEvent::Sent { from, id } => {
                     self.record_sent(Interface::Wire(LinkEnd { link, side: from }), id, None);
                 }
                 LinkEvent::Arrived { from, id } => {
-                    let node = self.topology.across(link, from);
+                    let end = LinkEnd { link, side: from }.across();
                     if self.recorder.records_all() {
-                        self.record_arrival(LinkEnd { link, side: from }, id);
+                        self.record_arrival(end, id);
                     }
-                    self.arrive(node, LinkEnd { link, side: from.other() }, id);
+                    self.arrive(end, id);
                 }
-                LinkEvent::Marked { id, .. } => self.mark_congestion(id),
+                LinkEvent::Marked { id, .. } => self.packets.mark_congestion(id),
                 LinkEvent::Lost { from, id, reason } => {
                     let end = Interface::Wire(LinkEnd { link, side: from });
                     self.drop(Place::Interface(end, None), id, reason);
                 }
             }
-            if !self.work.outputs.is_empty() {
-                return self.work.tasks.push(Task::PollLink { link });
+            if self.work.has_requests() {
+                return self.work.add(Task::PollLink { link });
             }
         }
-        if let Some(at) = self.wires.links[link].next_timeout() {
+        if let Some(at) = self.wires.link_mut(link).next_timeout() {
             self.schedule.schedule(TimerId::Link(link), at);
         }
     }
 
-    /// Handles a packet that arrives at a node over the node's side of a link: delivers or forwards
-    /// it.
-    fn arrive(&mut self, node: NodeId, over: LinkEnd, id: PacketId) {
+    /// Handles a packet that arrives over a link at the node at this end of it: delivers or forwards it.
+    fn arrive(&mut self, over: LinkEnd, id: PacketId) {
+        let node = self.topology.node_of(over);
         if self.intercept(node, id, false) {
             return;
         }
@@ -81,7 +81,7 @@ impl Network {
     /// Forwards a packet from a node over its next interface.
     #[inline]
     pub(super) fn forward(&mut self, node: NodeId, id: PacketId, place: QueuePosition) {
-        if self.medium.airs.is_empty() {
+        if self.medium.is_empty() {
             return self.forward_over_wire(node, id, place);
         }
         let Some(to) = self.packets.get(id).map(|routed| routed.packet.ip.destination) else {
@@ -106,7 +106,7 @@ impl Network {
         } else {
             let (now, packet) = (self.now, *packet);
             if feedback.on_packet(now, to) {
-                self.work.ready_feedback.push_back(node);
+                self.work.mark_feedback_ready(node);
             }
             let usable = |link_end| feedback.is_usable(now, to, next_hop_of(link_end));
             let may_try = |link_end| feedback.can_try(&packet, next_hop_of(link_end));
@@ -124,8 +124,8 @@ impl Network {
 
     /// Sends a packet of cross traffic over one hop.
     pub(super) fn send_cross_traffic(&mut self, link: LinkId, side: Side, bytes: u32) {
-        let (from, to) =
-            (self.topology.node_of(LinkEnd { link, side }), self.topology.across(link, side));
+        let end = LinkEnd { link, side };
+        let (from, to) = (self.topology.node_of(end), self.topology.across(end));
         // The configured size is that of the IP packet.
         let len = bytes.saturating_sub(driftway_wire::IPV4_HEADER_LEN + 8);
         let payload = Payload::new(CROSS_TRAFFIC_STREAM, self.cross_traffic_bytes, len);
@@ -133,8 +133,7 @@ impl Network {
         let datagram =
             UdpDatagram { source_port: DISCARD_PORT, destination_port: DISCARD_PORT, payload };
         let id = self.create(from, new_packet(from, address(to), Body::Udp(datagram)));
-        let end = Interface::Wire(LinkEnd { link, side });
-        self.enqueue(end, id, None, QueuePosition::Tail);
+        self.enqueue(Interface::Wire(end), id, None, QueuePosition::Tail);
     }
 }
 

@@ -7,14 +7,28 @@ use crate::event::{Event, FailedSend, Recording};
 /// The events recorded so far. Where nothing is recorded, nothing is done or kept.
 #[derive(Default)]
 pub struct Recorder {
-    /// Records of a run.
-    pub recording: Recording,
+    recording: Recording,
     events: VecDeque<Event>,
-    /// The failed packet that routing is handling.
-    pub failed_send: Option<FailedSend>,
+    /// The failed attempt to send that routing is handling.
+    failed_send: Option<FailedSend>,
 }
 
 impl Recorder {
+    /// Records events from now on, as far as `recording` says.
+    pub fn start(&mut self, recording: Recording) {
+        self.recording = recording;
+    }
+
+    /// Sets the failed attempt to send that routing is handling; `None`: there is none any more.
+    pub fn set_failed_send(&mut self, failed: Option<FailedSend>) {
+        self.failed_send = failed;
+    }
+
+    /// Returns the failed attempt to send that routing is handling.
+    pub fn failed_send(&self) -> Option<FailedSend> {
+        self.failed_send
+    }
+
     /// Returns true if everything is recorded.
     #[inline]
     pub fn records_all(&self) -> bool {

@@ -30,7 +30,7 @@ impl Network {
     /// Notifies the driver that probes of a node are due, or schedules the next one.
     pub(super) fn announce_probes(&mut self, node: NodeId) {
         if self.nodes[node].route_prober.due_destination(self.now).is_some() {
-            self.work.outputs.push_back(Output::RouteProbesDue { node });
+            self.work.request(Output::RouteProbesDue { node });
         } else {
             self.schedule_probes(node);
         }
@@ -74,7 +74,7 @@ impl Network {
     /// Signals to the connections that were probing a peer that it has been reached.
     pub(super) fn on_peer_found(&mut self, node: NodeId, peer: Ipv4Addr) {
         if self.nodes[node].route_prober.on_found(peer) {
-            self.signal_destination(node, peer, SignalKind::RouteRestored);
+            self.work.signal_destination(node, peer, SignalKind::RouteRestored);
         }
     }
 }

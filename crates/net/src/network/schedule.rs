@@ -45,15 +45,41 @@ impl Timer for TimerId {
 pub struct Schedule {
     wakeups: WakeUps<TimerId>,
     /// The instant at which the driver wants to inspect the network: it does not run on beyond.
-    pub pause_at: Instant,
+    pause_at: Instant,
     /// The instant up to which the network has run before it stopped because of that.
-    pub paused_at: Option<Instant>,
+    paused_at: Option<Instant>,
 }
 
 impl Schedule {
     /// Creates the timers of these numbers of faults, links, airs, and nodes with radios.
     pub fn new(counts: [usize; TimerId::CLASSES]) -> Self {
         Self { wakeups: WakeUps::new(&counts), pause_at: Instant::FAR_FUTURE, paused_at: None }
+    }
+
+    /// Sets the instant beyond which the network does not run on by itself.
+    pub fn pause_at(&mut self, at: Instant) {
+        self.pause_at = at;
+    }
+
+    /// Returns the instant up to which the network may run by itself, if nothing else is due before `until`.
+    pub fn bound(&self, until: Instant) -> Instant {
+        until.min(self.pause_at)
+    }
+
+    /// Records that the network has stopped to be inspected.
+    pub fn pause(&mut self, now: Instant) {
+        self.paused_at = Some(now);
+    }
+
+    /// Returns the instant at which the network has stopped to be inspected.
+    #[inline]
+    pub fn paused_at(&self) -> Option<Instant> {
+        self.paused_at
+    }
+
+    /// Ends a pause.
+    pub fn resume(&mut self) {
+        self.paused_at = None;
     }
 
     /// Schedules a wake-up at `at` or earlier.

@@ -8,6 +8,56 @@
 use driftway_base::NodeId;
 use typed_index_collections::{TiVec, ti_vec};
 
+/// Roles of gateways besides forwarding.
+#[derive(Default)]
+pub struct GatewayRoles {
+    /// `None` if there are no several gateways to choose from.
+    choice: Option<Gateways>,
+    /// The gateway that splits TCP connections; `None`: there is none.
+    splitting: Option<NodeId>,
+}
+
+impl GatewayRoles {
+    /// Makes a gateway split TCP connections; `None`: there is none that does.
+    pub fn splitting(gateway: Option<NodeId>) -> Self {
+        Self { choice: None, splitting: gateway }
+    }
+
+    /// Sets the gateways of wired nodes to nodes on the air.
+    pub fn set_choice(&mut self, choice: Gateways) {
+        self.choice = Some(choice).filter(Gateways::has_choice);
+    }
+
+    /// Returns true if a gateway splits TCP connections.
+    #[inline]
+    pub fn splits_at(&self, node: NodeId) -> bool {
+        self.splitting == Some(node)
+    }
+
+    /// Returns true if some node has gateways to choose from.
+    #[inline]
+    pub fn have_choice(&self) -> bool {
+        self.choice.is_some()
+    }
+
+    /// Handles a packet of a node that has come to a gateway over the air; true if the node is
+    /// reached by another gateway now.
+    pub fn on_heard(&mut self, gateway: NodeId, from: NodeId) -> bool {
+        self.choice.as_mut().is_some_and(|gateways| gateways.on_heard(gateway, from))
+    }
+
+    /// Handles the loss of a gateway's way to a node; true if the node may be reached by another
+    /// gateway now.
+    pub fn on_lost(&mut self, gateway: NodeId, to: NodeId) -> bool {
+        self.choice.as_mut().is_some_and(|gateways| gateways.on_lost(gateway, to))
+    }
+
+    /// Returns the nodes without radios that do not reach a node by wires, and the gateway of each.
+    pub fn routes(&self, to: NodeId) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
+        self.choice.iter().flat_map(move |gateways| gateways.routes(to))
+    }
+}
+
 /// The gateways of all wired nodes, and what they know of the nodes on the air.
 pub struct Gateways {
     /// The part of the network to which each node belongs, by its first node: wires join those of a part.
@@ -36,7 +86,7 @@ impl Gateways {
     }
 
     /// Returns true if some node has gateways to choose from.
-    pub fn has_choice(&self) -> bool {
+    fn has_choice(&self) -> bool {
         self.of_node.iter().any(|(_, gateways)| gateways.len() > 1)
     }
 
