@@ -36,8 +36,7 @@ pub fn build(
     seeds: Seeds,
 ) -> Result<Parts, BuildError> {
     let nodes: Vec<NodeId> = (0..adhoc.nodes()).map(NodeId::new).collect();
-    let pairs: Vec<_> = pairs.iter().map(|(from, to)| (from.number(), to.number())).collect();
-    let air = build_medium(&[(adhoc, nodes.clone())], &nodes, &pairs, seeds.network)?;
+    let air = build_medium(&[(adhoc, nodes.clone())], &nodes, pairs, seeds.network)?;
     let schemes = feedback_schemes(adhoc);
     let own = nodes.iter().zip(air.routing);
     Ok(Parts {
@@ -74,11 +73,11 @@ pub struct AirParts {
 }
 
 /// Builds the airs of a network, each with these nodes on it, and the routing of all nodes with radios.
-/// Static routes are those that pairs of these nodes need, by their indices in `nodes`.
+/// Static routes are those that pairs of these nodes need.
 pub fn build_medium(
     airs: &[(&Adhoc, Vec<NodeId>)],
     nodes: &[NodeId],
-    pairs: &[(u32, u32)],
+    pairs: &[(NodeId, NodeId)],
     seed: u64,
 ) -> Result<AirParts, BuildError> {
     let stations = airs.iter().enumerate().map(|(air, (adhoc, nodes))| {
@@ -160,7 +159,7 @@ fn add_air(
     }
     let queue = queue_config(adhoc, mac.service_time(RedConfig::TYPICAL_FRAME_BYTES));
     let radio = |(station, node): (StationId, &NodeId)| {
-        let queue = AdhocQueue::new(queue, seed, u64::from(station.number()));
+        let queue = AdhocQueue::new(queue, seed, station.into());
         let mut radio = Radio::new(*node, queue, stack_delay);
         radio.link_retry = retry.map(LinkRetry::new);
         if let driftway_scenario::Arp::On(keys) = &adhoc.arp {
@@ -213,7 +212,7 @@ fn queue_config(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
 fn node_routing(
     adhoc: &Adhoc,
     nodes: &[NodeId],
-    pairs: &[(u32, u32)],
+    pairs: &[(NodeId, NodeId)],
     airs: &[AirStations<'_>],
     seed: u64,
 ) -> Result<Vec<Box<dyn RoutingProtocol>>, BuildError> {
@@ -222,12 +221,12 @@ fn node_routing(
     Ok(match &adhoc.routing {
         driftway_scenario::Routing::Aodv(aodv) => {
             let config = aodv.config();
-            let one = |node: NodeId| Aodv::new(config, address(node), seed, node.number().into());
+            let one = |node: NodeId| Aodv::new(config, address(node), seed, node.into());
             nodes.map(|node| boxed(one(node))).collect()
         }
         driftway_scenario::Routing::Dsr(dsr) => {
             let config = dsr.config();
-            let one = |node: NodeId| Dsr::new(config, address(node), seed, node.number().into());
+            let one = |node: NodeId| Dsr::new(config, address(node), seed, node.into());
             nodes.map(|node| boxed(one(node))).collect()
         }
         driftway_scenario::Routing::Static(keys) => {
@@ -262,17 +261,19 @@ fn boxed(protocol: impl RoutingProtocol + 'static) -> Box<dyn RoutingProtocol> {
     Box::new(protocol)
 }
 
-/// The shortest paths over the air between the initial positions of nodes, as far as pairs of these, by
-/// their indices, need them: for each node the next hops by destination.
+/// The shortest paths over the air between the initial positions of nodes, as far as pairs of these need them:
+/// for each node the next hops by destination.
 fn shortest_path_tables(
     nodes: &[NodeId],
-    pairs: &[(u32, u32)],
+    pairs: &[(NodeId, NodeId)],
     airs: &[AirStations<'_>],
 ) -> Vec<Vec<(Ipv4Addr, Ipv4Addr)>> {
     let mut tables = vec![Vec::new(); nodes.len()];
     let mut near: Vec<StationInRange> = Vec::new();
     let mut positions: Vec<Positions> = airs.iter().map(|air| air.positions.clone()).collect();
-    let index_of = |node: NodeId| nodes.iter().position(|other| *other == node);
+    let index_of = |node: NodeId| nodes.iter().position(|other| *other == node).map(|n| n as u32);
+    let pairs = pairs.iter().filter_map(|(from, to)| Some((index_of(*from)?, index_of(*to)?)));
+    let pairs: Vec<_> = pairs.collect();
     shortest_paths(
         nodes.len() as u32,
         |index, list| {
@@ -286,11 +287,10 @@ fn shortest_path_tables(
                     air.propagation.initial_power_between(station, other, distance)
                         >= air.propagation.receive_power()
                 });
-                let hearers = decode.filter_map(|hearer| index_of(air.nodes[hearer.station]));
-                list.extend(hearers.map(|index| index as u32));
+                list.extend(decode.filter_map(|hearer| index_of(air.nodes[hearer.station])));
             }
         },
-        pairs,
+        &pairs,
         |node, to, hop| {
             let of = |index: u32| address(nodes[index as usize]);
             tables[node as usize].push((of(to), of(hop)));

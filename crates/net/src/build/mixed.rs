@@ -136,18 +136,14 @@ impl Wiring {
         routes
     }
 
-    /// Returns the nodes with radios, by their indices, between which packets of a flow go over the air; `None`:
-    /// they do not.
-    fn radio_pair(&self, from: NodeId, to: NodeId) -> Option<(u32, u32)> {
+    /// Returns the nodes with radios between which packets of a flow go over the air; `None`: they do not.
+    fn radio_pair(&self, from: NodeId, to: NodeId) -> Option<(NodeId, NodeId)> {
         if self.table.next_link(from, to).is_some() {
             return None;
         }
-        let index = |node: NodeId| {
-            let gateway = (*self.gateways.get(node)?)?;
-            self.radios.iter().position(|radio| *radio == gateway)
-        };
-        let (from, to) = (index(from)?, index(to)?);
-        (from != to).then_some((from as u32, to as u32))
+        let gateway = |node| *self.gateways.get(node)?;
+        let (from, to) = (gateway(from)?, gateway(to)?);
+        (from != to).then_some((from, to))
     }
 
     /// The wired nodes for which a gateway answers.

@@ -1,6 +1,6 @@
 //! The effects of faults, and packets that a cut link does not carry.
 
-use driftway_base::{DropReason, LinkId, NodeId, PacketId, Signal, SignalKind};
+use driftway_base::{DropReason, FaultId, LinkId, NodeId, PacketId, Signal, SignalKind};
 use driftway_link::QueuePosition;
 use driftway_route::feedback::{SchemeName, UndeliverablePacket};
 use driftway_scenario::{FaultKind, PartitionSignal};
@@ -16,17 +16,17 @@ use crate::interface::{Interface, LinkEnd, Place};
 use crate::output::Output;
 
 impl Network {
-    pub(super) fn schedule_fault(&mut self, number: u32) {
-        if let Some(at) = self.faults.next_instant(number) {
-            self.schedule.schedule(TimerId::Fault(number), at);
+    pub(super) fn schedule_fault(&mut self, fault: FaultId) {
+        if let Some(at) = self.faults.next_instant(fault) {
+            self.schedule.schedule(TimerId::Fault(fault), at);
         }
     }
 
     /// Handles the wake-up of a fault.
-    pub(super) fn on_fault(&mut self, number: u32) {
-        let planned = self.faults.fire(number, self.now);
+    pub(super) fn on_fault(&mut self, fault: FaultId) {
+        let planned = self.faults.fire(fault, self.now);
         self.add_planned_actions(planned);
-        self.schedule_fault(number);
+        self.schedule_fault(fault);
     }
 
     /// Adds tasks for this number of planned actions.

@@ -126,7 +126,7 @@ impl Network {
     pub(crate) fn new(parts: Parts) -> Self {
         let Parts { topology, wires, medium, nodes, faults, gateways } = parts;
         let with_timers = if medium.is_empty() { 0 } else { nodes.len() };
-        let timers = [faults.len(), wires.len(), medium.airs().len(), with_timers];
+        let timers = [faults.ids().len(), wires.len(), medium.airs().len(), with_timers];
         Self {
             now: Instant::ZERO,
             work: Work::new(wires.len(), nodes.len()),
@@ -156,9 +156,7 @@ impl Network {
             self.medium.set_recording();
             self.wires.report_transmissions();
         }
-        for number in 0..self.faults.len() {
-            self.schedule_fault(number as u32);
-        }
+        self.faults.ids().for_each(|fault| self.schedule_fault(fault));
         if !self.medium.is_empty() {
             self.nodes.keys().for_each(|node| self.work.mark_ready(node));
         }

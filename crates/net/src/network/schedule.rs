@@ -1,14 +1,14 @@
 //! The wake-ups of a network, and the instant at which its driver inspects it.
 
-use driftway_base::{AirId, Instant, LinkId, NodeId};
+use driftway_base::{AirId, FaultId, Instant, LinkId, NodeId};
 
 use crate::wakeups::{Timer, WakeUp, WakeUps};
 
 /// A timer of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerId {
-    /// A fault's, by its number in the scenario.
-    Fault(u32),
+    /// A fault's.
+    Fault(FaultId),
     /// A link's.
     Link(LinkId),
     /// An air's.
@@ -23,7 +23,7 @@ impl Timer for TimerId {
     #[inline]
     fn parts(self) -> (usize, u32) {
         match self {
-            Self::Fault(number) => (0, number),
+            Self::Fault(fault) => (0, fault.number()),
             Self::Link(link) => (1, link.number()),
             Self::Air(air) => (2, air.number()),
             Self::Node(node) => (3, node.number()),
@@ -33,7 +33,7 @@ impl Timer for TimerId {
     #[inline]
     fn from_parts(class: usize, entity: u32) -> Self {
         match class {
-            0 => Self::Fault(entity),
+            0 => Self::Fault(FaultId::new(entity)),
             1 => Self::Link(LinkId::new(entity)),
             2 => Self::Air(AirId::new(entity)),
             _ => Self::Node(NodeId::new(entity)),
@@ -113,7 +113,7 @@ mod test {
     #[test]
     fn parts_are_one_to_one() {
         let timers = [
-            TimerId::Fault(1),
+            TimerId::Fault(FaultId::new(1)),
             TimerId::Link(LinkId::new(2)),
             TimerId::Air(AirId::new(0)),
             TimerId::Node(NodeId::new(3)),
