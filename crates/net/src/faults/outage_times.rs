@@ -103,8 +103,8 @@ impl Deviation {
 pub struct Warnings {
     /// The time from a warning to its outage.
     pub lead: Duration,
-    /// The probability that a warning is missing.
-    pub missing: Probability,
+    /// The probability that a warning is lost.
+    pub loss_probability: Probability,
 }
 
 /// A fault's outages: a state machine that is advanced at its next instant.
@@ -196,8 +196,8 @@ impl Outages {
 
     /// The lead time of the next outage's warning, if there is one that is still to come.
     fn pending_lead(&self) -> Option<Duration> {
-        let Warnings { lead, missing } = self.warnings.filter(|_| !self.is_warned)?;
-        (!self.deviation.lacks_warning(self.begun, missing)).then_some(lead)
+        let Warnings { lead, loss_probability } = self.warnings.filter(|_| !self.is_warned)?;
+        (!self.deviation.lacks_warning(self.begun, loss_probability)).then_some(lead)
     }
 }
 
@@ -213,8 +213,9 @@ mod test {
     fn outages(jitter: Duration, missing: Option<f64>, fault: u64) -> Outages {
         let schedule = Schedule { first: secs(5), every: Some(secs(30)), count: Some(1000) };
         let deviation = Deviation { seed: 1, fault: (OutageKind::Partition, fault), jitter };
-        let missing = missing.map(Probability::from_f64);
-        let warnings = missing.map(|missing| Warnings { lead: secs(2), missing });
+        let loss_probability = missing.map(Probability::from_f64);
+        let warnings =
+            loss_probability.map(|loss_probability| Warnings { lead: secs(2), loss_probability });
         let durations = (secs(10), secs(10));
         Outages::new(Starts::Scheduled(schedule), deviation, durations, warnings)
     }

@@ -66,8 +66,8 @@ impl PartitionFault {
         number: u64,
     ) -> Self {
         let (lasts, Time(jitter), seed) = (fault.lasts.bounds(), fault.jitter, plan.seed);
-        let missing = Probability::from_f64(fault.signal_loss);
-        let warnings = fault.lead.map(|Time(lead)| Warnings { lead, missing });
+        let loss_probability = Probability::from_f64(fault.signal_loss);
+        let warnings = fault.lead.map(|Time(lead)| Warnings { lead, loss_probability });
         let deviation = Deviation { seed, fault: (outages, number), jitter };
         let (loss, restored_loss) = match outages {
             OutageKind::Outage => ("outage-signal-loss", "outage-signal-loss-restored"),
@@ -83,7 +83,7 @@ impl PartitionFault {
             announced_link: None,
             loss_stream: RandomStream::new(seed, loss, number),
             restored_loss_stream: RandomStream::new(seed, restored_loss, number),
-            loss_probability: missing,
+            loss_probability,
         }
     }
 
@@ -97,7 +97,7 @@ impl PartitionFault {
     }
 
     pub(super) fn fire(&mut self, now: Instant, actions: &mut Vec<FaultAction>) {
-        let seen = self.fault.signal == PartitionSignal::Link;
+        let signals = self.fault.signal == PartitionSignal::Link;
         match self.outages.advance(now) {
             OutageEvent::Warning(lead) => {
                 let link = self.draw_link();
@@ -111,10 +111,10 @@ impl PartitionFault {
                     PartitionQueue::Wait => QueueOnPartition::Wait,
                     PartitionQueue::Drop => QueueOnPartition::Drop,
                 };
-                actions.push(FaultAction::Cut { link, queue, seen });
+                actions.push(FaultAction::Cut { link, queue, signals });
             }
             OutageEvent::Ends => {
-                let heal = |link| FaultAction::Heal { link, signal_ends: seen };
+                let heal = |link| FaultAction::Heal { link, signals };
                 actions.extend(self.cut_link.take().map(heal));
             }
         }

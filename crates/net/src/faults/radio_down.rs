@@ -49,8 +49,8 @@ impl RadioDownFault {
         number: u64,
     ) -> Self {
         let (lasts, Time(jitter)) = (fault.lasts.bounds(), fault.jitter);
-        let missing = Probability::from_f64(fault.signal_loss);
-        let warnings = fault.lead.map(|Time(lead)| Warnings { lead, missing });
+        let loss_probability = Probability::from_f64(fault.signal_loss);
+        let warnings = fault.lead.map(|Time(lead)| Warnings { lead, loss_probability });
         let deviation = Deviation { seed: plan.seed, fault: (outages, number), jitter };
         Self {
             kind,

@@ -44,10 +44,10 @@ impl Network {
     pub(super) fn apply_action(&mut self, kind: FaultKind, action: FaultAction) {
         let now = self.now;
         match action {
-            FaultAction::Cut { link, queue, seen } => {
+            FaultAction::Cut { link, queue, signals } => {
                 let is_first = self.wires.cut(now, link, queue);
                 self.report_fault(kind, link, true);
-                if seen && is_first {
+                if signals && is_first {
                     self.signal_link_ends(link, SignalKind::LinkDown);
                 }
                 self.work.add(Task::MarkLinkReady { link });
@@ -57,13 +57,13 @@ impl Network {
                     self.signal_link_ends(link, SignalKind::LinkFading { expected_lifetime: lead });
                 }
             }
-            FaultAction::Heal { link, signal_ends } => {
+            FaultAction::Heal { link, signals } => {
                 let is_whole = self.wires.heal(now, link);
                 self.report_fault(kind, link, false);
                 self.work.add(Task::MarkLinkReady { link });
                 if is_whole {
                     self.on_link_restored(link);
-                    if signal_ends {
+                    if signals {
                         self.signal_link_ends(link, SignalKind::LinkUp);
                     }
                     self.work.add(Task::AfterHeal { link });

@@ -33,8 +33,8 @@ impl Network {
                 let link = self.known(link)?;
                 toggle(&mut self.down_by_driver.links, link, is_up)?;
                 let queue = QueueOnPartition::Drop;
-                let down = FaultAction::Cut { link, queue, seen: true };
-                let up = FaultAction::Heal { link, signal_ends: true };
+                let down = FaultAction::Cut { link, queue, signals: true };
+                let up = FaultAction::Heal { link, signals: true };
                 (partition, if is_up { up } else { down })
             }
             LiveChange::Radio { node, is_up } => {
