@@ -21,14 +21,6 @@ impl FrameBody {
         }
     }
 
-    /// Returns the packet, if it is one, to change it.
-    pub(crate) const fn packet_mut(&mut self) -> Option<&mut RoutedPacket> {
-        match self {
-            Self::Ip(packet) => Some(packet),
-            Self::Arp(_) => None,
-        }
-    }
-
     /// Returns the size (bytes).
     pub fn bytes(&self) -> u32 {
         match self {

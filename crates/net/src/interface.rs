@@ -23,7 +23,6 @@ pub struct LinkEnd {
 
 impl LinkEnd {
     /// Returns the other end of the link.
-    #[inline]
     pub const fn across(self) -> Self {
         Self { link: self.link, side: self.side.other() }
     }

@@ -15,11 +15,8 @@ use typed_index_collections::TiVec;
 use crate::frame_body::FrameBody;
 use crate::interface::Outcome;
 
-/// Initial capacity for packets in transit; it grows once if needed.
-const RESERVED: usize = 512;
-
 /// All packets in transit, by handle, and the accounting of those that have ended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct PacketsInTransit {
     slots: TiVec<PacketId, Slot>,
     free: Vec<PacketId>,
@@ -52,25 +49,8 @@ enum SlotState {
     Received,
 }
 
-impl Default for PacketsInTransit {
-    fn default() -> Self {
-        Self {
-            slots: TiVec::with_capacity(RESERVED),
-            free: Vec::with_capacity(RESERVED),
-            created: 0,
-            duplicated: 0,
-            delivered: 0,
-            dropped: [0; DropReason::ALL.len()],
-            sent: 0,
-            received: 0,
-            invalid_handles: 0,
-        }
-    }
-}
-
 impl PacketsInTransit {
     /// Creates a packet, or a message of ARP.
-    #[inline]
     pub fn create(&mut self, body: FrameBody) -> PacketId {
         self.created += 1;
         self.keep(body)
@@ -83,7 +63,6 @@ impl PacketsInTransit {
     }
 
     /// Inserts a packet that leaves a routing protocol, which creates control packets.
-    #[inline]
     pub fn leave_routing(&mut self, packet: &RoutedPacket) -> PacketId {
         self.created += u64::from(packet.is_control());
         self.keep(FrameBody::Ip(*packet))
@@ -94,7 +73,6 @@ impl PacketsInTransit {
         self.duplicated += 1;
     }
 
-    #[inline]
     fn keep(&mut self, body: FrameBody) -> PacketId {
         let slot = Slot { body, state: SlotState::InTransit };
         let Some(id) = self.free.pop() else { return self.slots.push_and_get_key(slot) };
@@ -105,12 +83,10 @@ impl PacketsInTransit {
     /// Returns what is in transit. Handles come from [`create`](Self::create) and its like, and are valid
     /// until the packet ends; `None` is a bug in driftway, which
     /// [`check_conservation`](Self::check_conservation) then reports.
-    #[inline]
     pub fn body(&mut self, id: PacketId) -> Option<&mut FrameBody> {
         self.slot(id).map(|slot| &mut slot.body)
     }
 
-    #[inline]
     fn slot(&mut self, id: PacketId) -> Option<&mut Slot> {
         let slot = self.slots.get_mut(id).filter(|slot| slot.state != SlotState::Free);
         self.invalid_handles += u64::from(slot.is_none());
@@ -118,9 +94,11 @@ impl PacketsInTransit {
     }
 
     /// Returns a packet in transit; `None` for a message of ARP.
-    #[inline]
     pub fn get(&mut self, id: PacketId) -> Option<&mut RoutedPacket> {
-        self.body(id)?.packet_mut()
+        match self.body(id)? {
+            FrameBody::Ip(packet) => Some(packet),
+            FrameBody::Arp(_) => None,
+        }
     }
 
     /// Sets the Congestion Experienced codepoint of a packet.
@@ -131,7 +109,6 @@ impl PacketsInTransit {
     }
 
     /// Returns the packet that a node has received over the air, for its routing.
-    #[inline]
     pub fn receive(&mut self, id: PacketId) -> Option<&RoutedPacket> {
         if self.get(id)?.is_control() {
             return self.slots[id].body.packet();
@@ -145,7 +122,6 @@ impl PacketsInTransit {
     }
 
     /// Removes a packet that enters a routing protocol, where a control packet ends.
-    #[inline]
     pub fn enter_routing(&mut self, id: PacketId) -> Option<&RoutedPacket> {
         self.sent += u64::from(self.get(id)?.is_control());
         self.duplicated += u64::from(self.free(id));
@@ -153,7 +129,6 @@ impl PacketsInTransit {
     }
 
     /// Ends what has a handle, and returns it.
-    #[inline]
     pub fn end(&mut self, id: PacketId, outcome: Outcome) -> Option<&FrameBody> {
         self.slot(id)?;
         let is_received = self.free(id);
@@ -168,7 +143,6 @@ impl PacketsInTransit {
     }
 
     /// Frees a handle; returns true if a neighbour has received its packet.
-    #[inline]
     fn free(&mut self, id: PacketId) -> bool {
         self.free.push(id);
         let state = std::mem::replace(&mut self.slots[id].state, SlotState::Free);

@@ -54,19 +54,16 @@ impl Air {
     }
 
     /// Returns the station of a node; `None` if it has none on this air.
-    #[inline]
     pub fn station_of(&self, node: NodeId) -> Option<StationId> {
         *self.stations.get(node)?
     }
 
     /// Returns the node of a station.
-    #[inline]
     pub fn node_of(&self, station: StationId) -> NodeId {
         self.nodes[station]
     }
 
     /// Returns the radio of a station.
-    #[inline]
     pub fn radio_of(&self, station: StationId) -> RadioId {
         self.radios[station]
     }
@@ -82,7 +79,6 @@ impl Air {
     }
 
     /// Returns the next report of the last run.
-    #[inline]
     pub fn next_report(&mut self) -> Option<MacReport> {
         let Some(report) = self.reports.get(self.reports_handled) else {
             self.reports.clear();

@@ -53,49 +53,41 @@ impl Medium {
     }
 
     /// Returns true if there is no air.
-    #[inline]
     pub fn is_empty(&self) -> bool {
         self.airs.is_empty()
     }
 
     /// Returns true if radios resolve addresses.
-    #[inline]
     pub fn has_arp(&self) -> bool {
         self.has_arp
     }
 
     /// Returns the treatment of TCP segments in the queues of radios.
-    #[inline]
     pub fn segment_queueing(&self) -> SegmentQueueing {
         self.segment_queueing
     }
 
     /// Returns the airs.
-    #[inline]
     pub fn airs(&self) -> &TiSlice<AirId, Air> {
         &self.airs
     }
 
     /// Returns an air.
-    #[inline]
     pub fn air_mut(&mut self, air: AirId) -> &mut Air {
         &mut self.airs[air]
     }
 
     /// Returns a radio.
-    #[inline]
     pub fn radio(&self, radio: RadioId) -> &Radio {
         &self.radios[radio]
     }
 
     /// Returns a radio.
-    #[inline]
     pub fn radio_mut(&mut self, radio: RadioId) -> &mut Radio {
         &mut self.radios[radio]
     }
 
     /// Returns the air of a radio.
-    #[inline]
     pub fn air_of(&self, radio: RadioId) -> &Air {
         &self.airs[self.radios[radio].air]
     }
@@ -127,10 +119,10 @@ impl Medium {
         all.filter(|(_, radio)| radio.node == node).map(|(id, _)| id).collect()
     }
 
-    /// Returns true if the MAC layer of a radio can accept a packet.
-    #[inline]
-    pub fn can_accept(&self, radio: RadioId) -> bool {
-        self.air_of(radio).mac.can_accept(self.radios[radio].station)
+    /// Returns the MAC layer of a radio, and its station there.
+    pub fn mac_of(&mut self, radio: RadioId) -> (&mut MacLayer, StationId) {
+        let Radio { air, station, .. } = self.radios[radio];
+        (&mut self.airs[air].mac, station)
     }
 
     /// Passes a packet for a next hop, or `None`: broadcast, to the MAC layer of a radio.
@@ -152,7 +144,8 @@ impl Medium {
         self.changes += 1;
         let was_on = self.radios[radio].switch_off();
         if was_on {
-            self.set_enabled(now, radio, false);
+            let (mac, station) = self.mac_of(radio);
+            mac.set_enabled(now, station, false);
         }
         was_on
     }
@@ -162,31 +155,15 @@ impl Medium {
         self.changes += 1;
         let is_on = self.radios[radio].switch_on();
         if is_on {
-            self.set_enabled(now, radio, true);
+            let (mac, station) = self.mac_of(radio);
+            mac.set_enabled(now, station, true);
         }
         is_on
-    }
-
-    fn set_enabled(&mut self, now: Instant, radio: RadioId, enabled: bool) {
-        let Radio { air, station, .. } = self.radios[radio];
-        self.airs[air].mac.set_enabled(now, station, enabled);
     }
 
     /// Returns the number of times that radios were switched.
     pub fn changes(&self) -> u64 {
         self.changes
-    }
-
-    /// Moves a radio to a position (m), where it stays.
-    pub fn place(&mut self, now: Instant, radio: RadioId, position: (f64, f64)) {
-        let Radio { air, station, .. } = self.radios[radio];
-        self.airs[air].mac.place(station, now, position);
-    }
-
-    /// Returns the position of a radio (m).
-    pub fn position(&mut self, radio: RadioId, at: Instant) -> (f64, f64) {
-        let Radio { air, station, .. } = self.radios[radio];
-        self.airs[air].mac.position(station, at)
     }
 
     /// Returns true if no frame is on the air or about to be.
@@ -214,7 +191,7 @@ impl Medium {
         }
         let mut near: Vec<StationInRange> = Vec::new();
         let air = &mut self.airs[air];
-        air.mac.stations_in_range(now, own, &mut near);
+        air.mac.positions().stations_in_range(now, own, &mut near);
         for StationInRange { station, .. } in near {
             if self.radios[air.radio_of(station)].is_on() && air.mac.in_range(now, own, station) {
                 hearers.push(air.node_of(station));
@@ -223,7 +200,6 @@ impl Medium {
     }
 
     /// Returns true if the powers at which frames are received are used.
-    #[inline]
     pub fn measures_power(&self) -> bool {
         self.neighbour_signals.is_some()
     }

@@ -135,7 +135,6 @@ impl Radio {
     }
 
     /// Returns true if it is switched on.
-    #[inline]
     pub fn is_on(&self) -> bool {
         self.down_count == 0
     }

@@ -23,7 +23,7 @@ use crate::air::route_prober::RouteProber;
 use crate::air::segment_order::SegmentQueueing;
 use crate::faults::{FaultPlan, Faults, active_faults};
 use crate::network::{Node, Parts};
-use crate::wired::gateways::GatewayRoles;
+use crate::wired::gateways::Gateways;
 use crate::wired::route_table::RouteTable;
 use crate::wired::topology::{Topology, WiredRoutes};
 use crate::wired::wires::Wires;
@@ -60,7 +60,7 @@ pub fn build(
             duration,
             seed: seeds.faults,
         })),
-        gateways: GatewayRoles::default(),
+        gateways: Gateways::default(),
     })
 }
 

@@ -19,7 +19,7 @@ use crate::addresses::address;
 use crate::air::medium::Medium;
 use crate::faults::{FaultPlan, Faults, active_faults};
 use crate::network::{Node, Parts};
-use crate::wired::gateways::{GatewayRoles, Gateways};
+use crate::wired::gateways::Gateways;
 use crate::wired::route_table::RouteTable;
 use crate::wired::topology::{Topology, WiredRoutes};
 
@@ -48,7 +48,7 @@ pub fn build(
             duration: scenario.duration,
             seed: seeds.faults,
         })),
-        gateways: GatewayRoles::splitting(
+        gateways: Gateways::splitting(
             mixed.splitting_gateway().map(|gateway| NodeId::new(gateway.node)),
         ),
     };
@@ -103,8 +103,8 @@ impl Wiring {
         Self { table, radios, gateways, ranked }
     }
 
-    /// The gateways that each node without a radio can choose.
-    fn choice(&self) -> Gateways {
+    /// Lets each node without a radio choose from the gateways that it reaches.
+    fn choose_gateways(&self, gateways: &mut Gateways) {
         let joins = |node: NodeId| {
             let joined = |other: &NodeId| self.table.next_link(node, *other).is_some();
             self.ranked.keys().take(node.index()).find(joined).unwrap_or(node)
@@ -112,7 +112,7 @@ impl Wiring {
         let of_node =
             self.ranked.iter_enumerated().map(|(node, gateways)| (node, gateways.clone()));
         let of_node = of_node.filter(|(node, _)| !self.has_radio(*node)).collect();
-        Gateways::new(self.ranked.keys().map(joins).collect(), of_node)
+        gateways.set_choice(self.ranked.keys().map(joins).collect(), of_node);
     }
 
     fn has_radio(&self, node: NodeId) -> bool {
@@ -176,7 +176,7 @@ impl Wiring {
         use driftway_scenario::Routing;
         let is_static = matches!(adhoc.routing, Routing::Static(_) | Routing::None(_));
         if !is_static {
-            parts.gateways.set_choice(self.choice());
+            self.choose_gateways(&mut parts.gateways);
         }
     }
 }

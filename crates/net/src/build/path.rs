@@ -14,7 +14,7 @@ use crate::air::medium::Medium;
 use crate::faults::{FaultPlan, Faults, active_faults};
 use crate::network::{Node, Parts};
 use crate::wired::chain::{Chain, ChainLinks};
-use crate::wired::gateways::GatewayRoles;
+use crate::wired::gateways::Gateways;
 use crate::wired::topology::{Topology, WiredRoutes};
 use crate::wired::wires::Wires;
 
@@ -30,7 +30,7 @@ pub fn build(path: &Path, duration: Time, seeds: Seeds) -> Parts {
         wires: build_wires(&links, seeds.network),
         medium: Medium::default(),
         nodes: feedback(path, nodes).map(Node::wired).collect(),
-        gateways: GatewayRoles::default(),
+        gateways: Gateways::default(),
     }
 }
 

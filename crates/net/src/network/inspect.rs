@@ -110,8 +110,8 @@ impl Network {
     /// Returns the position of a node (m) at a time that is neither before the last wake-up nor after the
     /// next one; `None` without a radio.
     pub fn position(&mut self, node: NodeId, at: Instant) -> Option<(f64, f64)> {
-        let radio = *self.nodes[node].radios.first()?;
-        Some(self.medium.position(radio, at))
+        let (mac, station) = self.medium.mac_of(*self.nodes[node].radios.first()?);
+        Some(mac.positions().position(station, at))
     }
 
     /// Returns the route from one node to another by the present routes, tables or caches, both ends

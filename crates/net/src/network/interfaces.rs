@@ -127,7 +127,8 @@ impl Network {
 
     /// Passes a radio's next queued packet to the MAC layer if it can accept one.
     pub(super) fn transmit_next(&mut self, radio: RadioId) {
-        if !self.medium.can_accept(radio) {
+        let (mac, station) = self.medium.mac_of(radio);
+        if !mac.can_accept(station) {
             return;
         }
         let mut dropped = Vec::new();

@@ -50,7 +50,8 @@ impl Network {
                     return Err(ImpossibleChange::Position);
                 }
                 for radio in &self.nodes[node].radios {
-                    self.medium.place(self.now, *radio, (x, y));
+                    let (mac, station) = self.medium.mac_of(*radio);
+                    mac.positions().place(station, self.now, (x, y));
                 }
                 return Ok(());
             }

@@ -48,7 +48,7 @@ use crate::faults::Faults;
 use crate::output::Output;
 use crate::packets::PacketsInTransit;
 use crate::wakeups::WakeUp;
-use crate::wired::gateways::GatewayRoles;
+use crate::wired::gateways::Gateways;
 use crate::wired::topology::Topology;
 use crate::wired::wires::Wires;
 
@@ -95,7 +95,7 @@ pub struct Network {
     medium: Medium,
     nodes: TiVec<NodeId, Node>,
     faults: Faults,
-    gateways: GatewayRoles,
+    gateways: Gateways,
     packets: PacketsInTransit,
     counters: RoutingCounters,
     digest: Digest,
@@ -119,7 +119,7 @@ pub(crate) struct Parts {
     pub medium: Medium,
     pub nodes: TiVec<NodeId, Node>,
     pub faults: Faults,
-    pub gateways: GatewayRoles,
+    pub gateways: Gateways,
 }
 
 impl Network {

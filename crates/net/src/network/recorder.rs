@@ -30,13 +30,11 @@ impl Recorder {
     }
 
     /// Returns true if everything is recorded.
-    #[inline]
     pub fn records_all(&self) -> bool {
         self.recording == Recording::All
     }
 
     /// Returns true if the ends of packets are recorded.
-    #[inline]
     pub fn records_ends(&self) -> bool {
         self.recording >= Recording::Ends
     }
@@ -47,7 +45,6 @@ impl Recorder {
     }
 
     /// Records an event if everything is recorded.
-    #[inline]
     pub fn record(&mut self, event: impl FnOnce() -> Event) {
         if self.records_all() {
             self.push(event());
@@ -55,7 +52,6 @@ impl Recorder {
     }
 
     /// Returns true if there are events.
-    #[inline]
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }

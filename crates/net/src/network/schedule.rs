@@ -20,7 +20,6 @@ pub enum TimerId {
 impl Timer for TimerId {
     const CLASSES: usize = 4;
 
-    #[inline]
     fn parts(self) -> (usize, u32) {
         match self {
             Self::Fault(fault) => (0, fault.number()),
@@ -30,7 +29,6 @@ impl Timer for TimerId {
         }
     }
 
-    #[inline]
     fn from_parts(class: usize, entity: u32) -> Self {
         match class {
             0 => Self::Fault(FaultId::new(entity)),
@@ -72,7 +70,6 @@ impl Schedule {
     }
 
     /// Returns the instant at which the network has stopped to be inspected.
-    #[inline]
     pub fn paused_at(&self) -> Option<Instant> {
         self.paused_at
     }
@@ -83,13 +80,11 @@ impl Schedule {
     }
 
     /// Schedules a wake-up at `at` or earlier.
-    #[inline]
     pub fn schedule(&mut self, timer: TimerId, at: Instant) {
         self.wakeups.schedule(timer, at);
     }
 
     /// Returns the time of the next wake-up or an earlier one; in the far future if there is none.
-    #[inline]
     pub fn next_timeout(&self) -> Instant {
         self.wakeups.earliest_bound()
     }
@@ -100,7 +95,6 @@ impl Schedule {
     }
 
     /// Removes the earliest wake-up, and returns it if no other has replaced it.
-    #[inline]
     pub fn pop(&mut self) -> Option<WakeUp<TimerId>> {
         self.wakeups.pop()
     }

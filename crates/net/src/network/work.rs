@@ -41,7 +41,6 @@ impl Work {
     }
 
     /// Requests something from a host.
-    #[inline]
     pub fn request(&mut self, output: Output) {
         self.outputs.push_back(output);
     }
@@ -58,32 +57,27 @@ impl Work {
     }
 
     /// Returns the next request to a host.
-    #[inline]
     pub fn next_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
     /// Returns true if something is requested from a host: what is left of the present work has to wait.
-    #[inline]
     pub fn has_requests(&self) -> bool {
         !self.outputs.is_empty()
     }
 
     /// Adds a task, to be done before those that are there.
-    #[inline]
     pub fn add(&mut self, task: Task) {
         self.tasks.push(task);
     }
 
     /// Returns the number of tasks.
-    #[inline]
     pub fn pending(&self) -> usize {
         self.tasks.len()
     }
 
     /// Puts the rest of the present work below what it has added to `pending` tasks and requested from hosts, for
     /// which it has to wait. Returns false if that is nothing.
-    #[inline]
     pub fn waits(&mut self, pending: usize, rest: Task) -> bool {
         let has_to_wait = self.has_requests() || self.tasks.len() > pending;
         if has_to_wait {
@@ -93,7 +87,6 @@ impl Work {
     }
 
     /// Returns the next link to be polled, if there are no tasks.
-    #[inline]
     pub fn next_ready_link(&mut self) -> Option<LinkId> {
         if self.tasks.is_empty() { self.ready_links.pop_front() } else { None }
     }
@@ -114,7 +107,6 @@ impl Work {
     }
 
     /// Puts a link into the queue of those that have to be polled.
-    #[inline]
     pub fn mark_link_ready(&mut self, link: LinkId) {
         // A burst marks its link once: the queue is no longer than the number of links.
         if self.ready_links.back() != Some(&link) {
