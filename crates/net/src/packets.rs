@@ -83,10 +83,12 @@ impl PacketsInTransit {
     /// Returns what is in transit. Handles come from [`create`](Self::create) and its like, and are valid
     /// until the packet ends; `None` is a bug in driftway, which
     /// [`check_conservation`](Self::check_conservation) then reports.
+    #[inline]
     pub fn body(&mut self, id: PacketId) -> Option<&mut FrameBody> {
         self.slot(id).map(|slot| &mut slot.body)
     }
 
+    #[inline]
     fn slot(&mut self, id: PacketId) -> Option<&mut Slot> {
         let slot = self.slots.get_mut(id).filter(|slot| slot.state != SlotState::Free);
         self.invalid_handles += u64::from(slot.is_none());
@@ -94,6 +96,7 @@ impl PacketsInTransit {
     }
 
     /// Returns a packet in transit; `None` for a message of ARP.
+    #[inline]
     pub fn get(&mut self, id: PacketId) -> Option<&mut RoutedPacket> {
         match self.body(id)? {
             FrameBody::Ip(packet) => Some(packet),
@@ -109,6 +112,7 @@ impl PacketsInTransit {
     }
 
     /// Returns the packet that a node has received over the air, for its routing.
+    #[inline]
     pub fn receive(&mut self, id: PacketId) -> Option<&RoutedPacket> {
         if self.get(id)?.is_control() {
             return self.slots[id].body.packet();

@@ -54,6 +54,7 @@ impl Air {
     }
 
     /// Returns the station of a node; `None` if it has none on this air.
+    #[inline]
     pub fn station_of(&self, node: NodeId) -> Option<StationId> {
         *self.stations.get(node)?
     }
@@ -79,6 +80,7 @@ impl Air {
     }
 
     /// Returns the next report of the last run.
+    #[inline]
     pub fn next_report(&mut self) -> Option<MacReport> {
         let Some(report) = self.reports.get(self.reports_handled) else {
             self.reports.clear();

@@ -6,6 +6,7 @@ use super::Network;
 
 impl Network {
     /// Handles a packet that has come to a node over the air.
+    #[inline]
     pub(super) fn on_heard_at_gateway(&mut self, node: NodeId, source: Ipv4Addr) {
         if self.gateways.has_choice()
             && let Some(from) = self.topology.node_at(source)
@@ -16,6 +17,7 @@ impl Network {
     }
 
     /// Handles the loss of a node's way over the air to a destination.
+    #[inline]
     pub(super) fn on_lost_at_gateway(&mut self, node: NodeId, destination: Ipv4Addr) {
         if self.gateways.has_choice()
             && let Some(to) = self.topology.node_at(destination)

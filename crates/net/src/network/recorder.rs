@@ -30,11 +30,13 @@ impl Recorder {
     }
 
     /// Returns true if everything is recorded.
+    #[inline]
     pub fn records_all(&self) -> bool {
         self.recording == Recording::All
     }
 
     /// Returns true if the ends of packets are recorded.
+    #[inline]
     pub fn records_ends(&self) -> bool {
         self.recording >= Recording::Ends
     }
@@ -45,6 +47,7 @@ impl Recorder {
     }
 
     /// Records an event if everything is recorded.
+    #[inline]
     pub fn record(&mut self, event: impl FnOnce() -> Event) {
         if self.records_all() {
             self.push(event());
@@ -52,6 +55,7 @@ impl Recorder {
     }
 
     /// Returns true if there are events.
+    #[inline]
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }

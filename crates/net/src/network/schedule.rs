@@ -70,6 +70,7 @@ impl Schedule {
     }
 
     /// Returns the instant at which the network has stopped to be inspected.
+    #[inline]
     pub fn paused_at(&self) -> Option<Instant> {
         self.paused_at
     }
@@ -80,11 +81,13 @@ impl Schedule {
     }
 
     /// Schedules a wake-up at `at` or earlier.
+    #[inline]
     pub fn schedule(&mut self, timer: TimerId, at: Instant) {
         self.wakeups.schedule(timer, at);
     }
 
     /// Returns the time of the next wake-up or an earlier one; in the far future if there is none.
+    #[inline]
     pub fn next_timeout(&self) -> Instant {
         self.wakeups.earliest_bound()
     }
@@ -95,6 +98,7 @@ impl Schedule {
     }
 
     /// Removes the earliest wake-up, and returns it if no other has replaced it.
+    #[inline]
     pub fn pop(&mut self) -> Option<WakeUp<TimerId>> {
         self.wakeups.pop()
     }

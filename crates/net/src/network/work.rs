@@ -41,6 +41,7 @@ impl Work {
     }
 
     /// Requests something from a host.
+    #[inline]
     pub fn request(&mut self, output: Output) {
         self.outputs.push_back(output);
     }
@@ -62,6 +63,7 @@ impl Work {
     }
 
     /// Returns true if something is requested from a host: what is left of the present work has to wait.
+    #[inline]
     pub fn has_requests(&self) -> bool {
         !self.outputs.is_empty()
     }
@@ -78,6 +80,7 @@ impl Work {
 
     /// Puts the rest of the present work below what it has added to `pending` tasks and requested from hosts, for
     /// which it has to wait. Returns false if that is nothing.
+    #[inline]
     pub fn waits(&mut self, pending: usize, rest: Task) -> bool {
         let has_to_wait = self.has_requests() || self.tasks.len() > pending;
         if has_to_wait {
@@ -87,6 +90,7 @@ impl Work {
     }
 
     /// Returns the next link to be polled, if there are no tasks.
+    #[inline]
     pub fn next_ready_link(&mut self) -> Option<LinkId> {
         if self.tasks.is_empty() { self.ready_links.pop_front() } else { None }
     }
@@ -107,6 +111,7 @@ impl Work {
     }
 
     /// Puts a link into the queue of those that have to be polled.
+    #[inline]
     pub fn mark_link_ready(&mut self, link: LinkId) {
         // A burst marks its link once: the queue is no longer than the number of links.
         if self.ready_links.back() != Some(&link) {

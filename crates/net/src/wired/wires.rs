@@ -29,6 +29,7 @@ impl Wires {
     }
 
     /// Returns a link.
+    #[inline]
     pub fn link_mut(&mut self, link: LinkId) -> &mut PathLink {
         &mut self.links[link]
     }
