@@ -1,7 +1,7 @@
 //! Interfaces of nodes, and the ends of packets.
 
-use driftway_base::{DropReason, LinkId, NodeId, RadioId};
-use driftway_link::Side;
+use driftway_base::{DropReason, LinkId, NodeId, PacketId, RadioId};
+use driftway_link::{QueuePosition, Side};
 
 /// An interface of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,17 @@ impl LinkEnd {
     }
 }
 
+/// A packet that leaves a node by an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// Its handle.
+    pub id: PacketId,
+    /// The next hop, if the interface has several; `None`: broadcast.
+    pub next_hop: Option<NodeId>,
+    /// Its position in the queue.
+    pub place: QueuePosition,
+}
+
 /// The part of the network in which a packet ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -37,6 +48,13 @@ pub enum Place {
     Routing(NodeId),
     /// An interface, and the next hop over it if it is known and the interface has several.
     Interface(Interface, Option<NodeId>),
+}
+
+impl Place {
+    /// Returns the place of a packet at a radio, for this next hop if it is known.
+    pub const fn at_radio(radio: RadioId, next_hop: Option<NodeId>) -> Self {
+        Self::Interface(Interface::Radio(radio), next_hop)
+    }
 }
 
 /// The end of a packet.

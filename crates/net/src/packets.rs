@@ -88,7 +88,6 @@ impl PacketsInTransit {
         self.slot(id).map(|slot| &mut slot.body)
     }
 
-    #[inline]
     fn slot(&mut self, id: PacketId) -> Option<&mut Slot> {
         let slot = self.slots.get_mut(id).filter(|slot| slot.state != SlotState::Free);
         self.invalid_handles += u64::from(slot.is_none());
@@ -112,7 +111,6 @@ impl PacketsInTransit {
     }
 
     /// Returns the packet that a node has received over the air, for its routing.
-    #[inline]
     pub fn receive(&mut self, id: PacketId) -> Option<&RoutedPacket> {
         if self.get(id)?.is_control() {
             return self.slots[id].body.packet();

@@ -80,7 +80,6 @@ impl Air {
     }
 
     /// Returns the next report of the last run.
-    #[inline]
     pub fn next_report(&mut self) -> Option<MacReport> {
         let Some(report) = self.reports.get(self.reports_handled) else {
             self.reports.clear();

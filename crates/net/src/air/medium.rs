@@ -59,7 +59,6 @@ impl Medium {
     }
 
     /// Returns true if radios resolve addresses.
-    #[inline]
     pub fn has_arp(&self) -> bool {
         self.has_arp
     }
@@ -80,13 +79,11 @@ impl Medium {
     }
 
     /// Returns a radio.
-    #[inline]
     pub fn radio(&self, radio: RadioId) -> &Radio {
         &self.radios[radio]
     }
 
     /// Returns a radio.
-    #[inline]
     pub fn radio_mut(&mut self, radio: RadioId) -> &mut Radio {
         &mut self.radios[radio]
     }
@@ -204,7 +201,6 @@ impl Medium {
     }
 
     /// Returns true if the powers at which frames are received are used.
-    #[inline]
     pub fn measures_power(&self) -> bool {
         self.neighbour_signals.is_some()
     }

@@ -8,20 +8,10 @@ use driftway_radio::dcf::{FrameKind, FrameRecord};
 use driftway_route::LinkRetry;
 
 use crate::frame_body::FrameBody;
+use crate::interface::Departure;
 
 /// A packet that waits for address resolution: its handle, and its position in the interface queue.
 pub type PendingPacket = (PacketId, QueuePosition);
-
-/// A packet on its way to the queue of a radio.
-#[derive(Clone, Copy, Debug)]
-pub struct QueueArrival {
-    /// Its handle.
-    pub id: PacketId,
-    /// The next hop; `None`: broadcast.
-    pub next_hop: Option<NodeId>,
-    /// Its position in the queue.
-    pub place: QueuePosition,
-}
 
 /// The interface of a node on an air.
 pub struct Radio {
@@ -41,7 +31,7 @@ pub struct Radio {
     /// the way from routing to the queue, and none at the receiver.
     stack_delay: Duration,
     /// Packets on their way to the queue, in order of arrival, with the times of that.
-    arrivals: VecDeque<(Instant, QueueArrival)>,
+    arrivals: VecDeque<(Instant, Departure)>,
     /// The packets that the MAC layer accepted, and when, while frames are recorded. Frames are recorded after
     /// they have ended, when the packet's handle may be in use for another packet.
     accepted: VecDeque<(Instant, FrameBody)>,
@@ -71,17 +61,17 @@ impl Radio {
 
     /// Puts a packet on its way to the queue. Returns the time of its arrival; `None` if there is no delay, and
     /// the packet belongs into the queue now.
-    pub fn delay(&mut self, now: Instant, arrival: QueueArrival) -> Option<Instant> {
+    pub fn delay(&mut self, now: Instant, packet: Departure) -> Option<Instant> {
         if self.stack_delay.is_zero() {
             return None;
         }
         let at = now + self.stack_delay;
-        self.arrivals.push_back((at, arrival));
+        self.arrivals.push_back((at, packet));
         Some(at)
     }
 
     /// Returns the next packet that has reached the queue.
-    pub fn next_arrival(&mut self, now: Instant) -> Option<QueueArrival> {
+    pub fn next_arrival(&mut self, now: Instant) -> Option<Departure> {
         if self.next_arrival_at()? > now {
             return None;
         }
@@ -97,8 +87,8 @@ impl Radio {
     #[cfg(feature = "fault-injection")]
     pub fn remove_arrivals(
         &mut self,
-        mut is_lost: impl FnMut(&QueueArrival) -> bool,
-    ) -> Vec<QueueArrival> {
+        mut is_lost: impl FnMut(&Departure) -> bool,
+    ) -> Vec<Departure> {
         let lost = self.arrivals.iter().map(|(_, arrival)| *arrival).filter(&mut is_lost);
         let lost: Vec<_> = lost.collect();
         self.arrivals.retain(|(_, arrival)| lost.iter().all(|other| other.id != arrival.id));

@@ -66,8 +66,6 @@ mod test {
     use driftway_link::{Frame, QueuePosition, Side};
     use driftway_scenario::Scenario;
 
-    use crate::interface::LinkEnd;
-
     #[test]
     fn overrides_and_parallel_routes_set_links() {
         let text = r#"
@@ -94,11 +92,11 @@ mod test {
         let driftway_scenario::Network::Path(path) = &scenario.network else { panic!("a path") };
         let parts = build(path, Time(Duration::from_secs(9)), Seeds { faults: 1, network: 1 });
         let mut wires = parts.wires;
-        let serialised = (0..wires.len()).map(LinkId::from).map(|link| {
+        let serialised = wires.links().keys().map(|link| {
             let frame = Frame { id: PacketId::new(0), bytes: 1000, ecn_capable: false, flow: 0 };
-            let end = LinkEnd { link, side: Side::A };
-            wires.enqueue(Instant::ZERO, end, frame, QueuePosition::Tail);
-            wires.link_mut(link).next_timeout().unwrap().as_nanos() / 1_000_000
+            let link = wires.link_mut(link);
+            link.enqueue(Instant::ZERO, Side::A, frame, QueuePosition::Tail);
+            link.next_timeout().unwrap().as_nanos() / 1_000_000
         });
         assert_eq!(serialised.collect::<Vec<_>>(), [8, 4, 2, 2]);
     }

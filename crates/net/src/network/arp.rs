@@ -1,6 +1,6 @@
 //! ARP between routing and the interface queue.
 
-use driftway_base::{DropReason, Instant, NodeId, PacketId, RadioId};
+use driftway_base::{DropReason, Instant, NodeId, RadioId};
 use driftway_link::{Arp, ArpOutput, QueuePosition, Resolution};
 use driftway_wire::ArpMessage;
 
@@ -8,7 +8,7 @@ use super::Network;
 use super::task::Task;
 use crate::addresses::{address, node_of};
 use crate::frame_body::FrameBody;
-use crate::interface::{Interface, Place};
+use crate::interface::{Departure, Place};
 
 impl Network {
     /// Returns true if the hardware address of the packet's next hop is known. If not, ARP holds the
@@ -16,13 +16,12 @@ impl Network {
     pub(super) fn resolve_or_hold(
         &mut self,
         radio: RadioId,
-        id: PacketId,
         neighbour: NodeId,
-        place: QueuePosition,
+        packet: Departure,
     ) -> bool {
         let of = self.medium.radio_mut(radio);
         let Some(arp) = &mut of.arp else { return true };
-        match arp.resolve(self.now, address(neighbour), (id, place)) {
+        match arp.resolve(self.now, address(neighbour), (packet.id, packet.place)) {
             Resolution::Known(_) => true,
             Resolution::Pending => {
                 let node = of.node;
@@ -51,13 +50,13 @@ impl Network {
                     self.send_arp(radio, message, message.target_hardware.node());
                 }
                 ArpOutput::Send { id: (id, place), hardware, .. } => {
-                    self.enqueue_after_delay(radio, id, hardware.node(), place);
+                    let next_hop = hardware.node();
+                    self.enqueue_after_delay(radio, Departure { id, next_hop, place });
                 }
                 // A later packet has replaced it, which is no sign that the neighbour has failed
                 // (RFC 1122 §2.4).
                 ArpOutput::Evicted { id: (id, _) } => {
-                    let at = Place::Interface(Interface::Radio(radio), None);
-                    self.drop(at, id, DropReason::Arp);
+                    self.drop(Place::at_radio(radio, None), id, DropReason::Arp);
                 }
                 ArpOutput::Failed { id: (id, _), to } => {
                     if let Some(to) = node_of(to) {
@@ -72,7 +71,7 @@ impl Network {
 
     fn send_arp(&mut self, radio: RadioId, message: ArpMessage, next_hop: Option<NodeId>) {
         let id = self.packets.create(FrameBody::Arp(message));
-        self.enqueue_after_delay(radio, id, next_hop, QueuePosition::Tail);
+        self.enqueue_after_delay(radio, Departure { id, next_hop, place: QueuePosition::Tail });
     }
 
     /// Repeats the requests that have not been answered in time.

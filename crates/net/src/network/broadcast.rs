@@ -6,7 +6,7 @@ use driftway_wire::{Packet, RoutedPacket};
 
 use super::Network;
 use crate::addresses::is_of_many;
-use crate::interface::{Interface, LinkEnd};
+use crate::interface::{Departure, Interface, LinkEnd};
 
 impl Network {
     /// Returns the interfaces of a node.
@@ -44,11 +44,10 @@ impl Network {
         next_hop: Option<NodeId>,
     ) {
         let id = self.create(node, packet);
+        let packet = Departure { id, next_hop, place: QueuePosition::Tail };
         match interface {
-            Interface::Wire(_) => self.enqueue(interface, id, None, QueuePosition::Tail),
-            Interface::Radio(radio) => {
-                self.enqueue_after_delay(radio, id, next_hop, QueuePosition::Tail);
-            }
+            Interface::Wire(_) => self.enqueue(interface, packet),
+            Interface::Radio(radio) => self.enqueue_after_delay(radio, packet),
         }
     }
 }

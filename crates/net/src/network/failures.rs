@@ -9,7 +9,7 @@ use super::task::Task;
 use super::{Network, Node, link_of};
 use crate::addresses::address;
 use crate::event::{Event, FailedSend};
-use crate::interface::{Interface, Place};
+use crate::interface::Place;
 use crate::output::Output;
 
 impl Network {
@@ -24,15 +24,14 @@ impl Network {
     ) {
         let node = self.medium.radio(radio).node;
         let Some(packet) = self.packets.get(id).copied() else {
-            let at = Place::Interface(Interface::Radio(radio), Some(to));
-            self.drop(at, id, DropReason::Arp);
+            self.drop(Place::at_radio(radio, Some(to)), id, DropReason::Arp);
             return self.transmit_next(radio);
         };
         let in_range = self.in_range(node, to);
         let mac = &self.medium.air_of(radio).mac;
         let attempts = reason.and_then(|reason| mac.attempts(packet.len(), reason));
         let failed = FailedSend { to, reason, attempts };
-        self.recorder.set_failed_send(Some(failed));
+        self.failed_send = Some(failed);
         self.recorder.record(|| Event::LinkFailed { node, failed, packet, in_range });
         self.work.request(Output::SendFailed { node, to: packet.packet.ip.destination });
         match reason {
@@ -76,9 +75,8 @@ impl Network {
         feedback.on_link_failure(now, link, &affected);
         affected.clear();
         self.affected_packets = affected;
-        let at = Place::Interface(Interface::Radio(radio), Some(to));
         for message in messages {
-            self.drop(at, message, DropReason::Arp);
+            self.drop(Place::at_radio(radio, Some(to)), message, DropReason::Arp);
         }
         self.failed_link = Some(link);
         self.work.add(Task::AfterFailure { radio });
@@ -93,7 +91,7 @@ impl Network {
     }
 
     pub(super) fn after_failure(&mut self, radio: RadioId) {
-        self.recorder.set_failed_send(None);
+        self.failed_send = None;
         self.transmit_next(radio);
     }
 }

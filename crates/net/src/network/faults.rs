@@ -1,7 +1,6 @@
 //! The effects of faults, and packets that a cut link does not carry.
 
-use driftway_base::{DropReason, FaultId, LinkId, NodeId, PacketId, Signal, SignalKind};
-use driftway_link::QueuePosition;
+use driftway_base::{DropReason, FaultId, LinkId, NodeId, Signal, SignalKind};
 use driftway_route::feedback::{SchemeName, UndeliverablePacket};
 use driftway_scenario::{FaultKind, PartitionSignal};
 use driftway_wire::Packet;
@@ -12,7 +11,7 @@ use super::{Network, OPAQUE_STREAM};
 use crate::addresses::address;
 use crate::event::{Event, FaultPlace};
 use crate::faults::{FaultAction, PartitionNotification};
-use crate::interface::{Interface, LinkEnd, Place};
+use crate::interface::{Departure, Interface, LinkEnd, Place};
 use crate::output::Output;
 
 impl Network {
@@ -143,8 +142,7 @@ impl Network {
             while drops_queue
                 && let Some(item) = self.medium.radio_mut(radio).queue.dequeue(self.now)
             {
-                let at = Place::Interface(Interface::Radio(radio), item.next_hop);
-                self.drop(at, item.id, DropReason::Partition);
+                self.drop(Place::at_radio(radio, item.next_hop), item.id, DropReason::Partition);
             }
         }
     }
@@ -171,8 +169,7 @@ impl Network {
     pub(super) fn on_packet_refused(
         &mut self,
         link_end: LinkEnd,
-        id: PacketId,
-        place: QueuePosition,
+        Departure { id, place, .. }: Departure,
     ) {
         let link = link_end.link;
         let notification = self.faults.draw_notification(link);

@@ -15,7 +15,6 @@ const PROTOCOL_TCP: u8 = 6;
 impl Network {
     /// Ends a packet of a connection that a gateway splits there, and passes it to the driver; false if it is
     /// another.
-    #[inline]
     pub(super) fn intercept(&mut self, node: NodeId, id: PacketId, from_air: bool) -> bool {
         if !self.gateways.splits_at(node) {
             return false;

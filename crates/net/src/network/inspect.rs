@@ -102,7 +102,7 @@ impl Network {
     /// Returns the number of packets in the queues of a node.
     pub fn queue_length(&self, node: NodeId) -> usize {
         let wires = self.topology.link_ends(node);
-        let wired: usize = wires.map(|end| self.wires.queue_len(end)).sum();
+        let wired: usize = wires.map(|end| self.links()[end.link].queue_len(end.side)).sum();
         let radios = self.nodes[node].radios.iter();
         wired + radios.map(|radio| self.medium.radio(*radio).queue.len()).sum::<usize>()
     }

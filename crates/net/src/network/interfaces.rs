@@ -6,25 +6,19 @@ use driftway_radio::OutgoingPacket;
 use driftway_wire::{Body, Packet};
 
 use super::Network;
-use crate::air::radio::QueueArrival;
 use crate::flow_hash::flow_hash;
 use crate::frame_body::FrameBody;
-use crate::interface::{Interface, LinkEnd, Place};
+use crate::interface::{Departure, Interface, LinkEnd, Place};
 
 impl Network {
     /// Enqueues a packet on an interface, for this next hop if the interface has several; `None`:
     /// broadcast.
-    pub(super) fn enqueue(
-        &mut self,
-        interface: Interface,
-        id: PacketId,
-        next_hop: Option<NodeId>,
-        place: QueuePosition,
-    ) {
+    pub(super) fn enqueue(&mut self, interface: Interface, packet: Departure) {
+        let Departure { id, next_hop, .. } = packet;
         let at = Place::Interface(interface, next_hop);
         let outcome = match interface {
-            Interface::Wire(end) => self.enqueue_on_wire(end, id, place),
-            Interface::Radio(radio) => self.enqueue_at_radio(radio, id, next_hop, place),
+            Interface::Wire(end) => self.enqueue_on_wire(end, packet),
+            Interface::Radio(radio) => self.enqueue_at_radio(radio, packet),
         };
         match outcome {
             Some(EnqueueOutcome::Accepted { mark, evicted }) => {
@@ -35,13 +29,12 @@ impl Network {
                     self.record_enqueued(interface, id, next_hop);
                 }
                 if let Some(other) = evicted {
-                    let at = Place::Interface(interface, None);
-                    self.drop(at, other, DropReason::QueueOverflow);
+                    self.drop(Place::Interface(interface, None), other, DropReason::QueueOverflow);
                 }
             }
             Some(EnqueueOutcome::Dropped { reason }) => self.drop(at, id, reason),
             Some(EnqueueOutcome::Refused) => match interface {
-                Interface::Wire(end) => self.on_packet_refused(end, id, place),
+                Interface::Wire(end) => self.on_packet_refused(end, packet),
                 Interface::Radio(_) => self.drop(at, id, DropReason::QueueOverflow),
             },
             None => return,
@@ -54,23 +47,21 @@ impl Network {
     fn enqueue_on_wire(
         &mut self,
         end: LinkEnd,
-        id: PacketId,
-        place: QueuePosition,
+        Departure { id, place, .. }: Departure,
     ) -> Option<EnqueueOutcome> {
         let packet = &self.packets.get(id)?.packet;
-        let flow = if self.wires.separates_flows(end) { flow_hash(packet) } else { 0 };
+        let link = self.wires.link_mut(end.link);
+        let flow = if link.separates_flows(end.side) { flow_hash(packet) } else { 0 };
         let ecn_capable = packet.ip.ecn.is_capable();
         let frame = Frame { id, bytes: packet.len(), ecn_capable, flow };
         self.work.mark_link_ready(end.link);
-        Some(self.wires.enqueue(self.now, end, frame, place))
+        Some(link.enqueue(self.now, end.side, frame, place))
     }
 
     fn enqueue_at_radio(
         &mut self,
         radio: RadioId,
-        id: PacketId,
-        next_hop: Option<NodeId>,
-        place: QueuePosition,
+        Departure { id, next_hop, place }: Departure,
     ) -> Option<EnqueueOutcome> {
         let item = queue_item(self.packets.body(id)?, id, next_hop);
         let queueing = self.medium.segment_queueing();
@@ -96,7 +87,7 @@ impl Network {
         };
         let is_duplicate = crate::air::segment_order::is_duplicate;
         if order.discards_duplicates && queue.iter().any(|other| compared(&other, is_duplicate)) {
-            let at = Place::Interface(Interface::Radio(radio), item.next_hop);
+            let at = Place::at_radio(radio, item.next_hop);
             self.drop(at, item.id, DropReason::DuplicateInQueue);
             return None;
         }
@@ -108,20 +99,14 @@ impl Network {
     }
 
     /// Enqueues a packet at a radio after the link layer's processing delay.
-    pub(super) fn enqueue_after_delay(
-        &mut self,
-        radio: RadioId,
-        id: PacketId,
-        next_hop: Option<NodeId>,
-        place: QueuePosition,
-    ) {
+    pub(super) fn enqueue_after_delay(&mut self, radio: RadioId, packet: Departure) {
         let of = self.medium.radio_mut(radio);
-        match of.delay(self.now, QueueArrival { id, next_hop, place }) {
+        match of.delay(self.now, packet) {
             Some(at) => {
                 let node = of.node;
                 self.schedule_node(node, at);
             }
-            None => self.enqueue(Interface::Radio(radio), id, next_hop, place),
+            None => self.enqueue(Interface::Radio(radio), packet),
         }
     }
 
@@ -134,8 +119,7 @@ impl Network {
         let mut dropped = Vec::new();
         let served = self.medium.radio_mut(radio).queue.serve(self.now, |item| dropped.push(item));
         for item in dropped {
-            let at = Place::Interface(Interface::Radio(radio), item.next_hop);
-            self.drop(at, item.id, DropReason::Codel);
+            self.drop(Place::at_radio(radio, item.next_hop), item.id, DropReason::Codel);
         }
         let Some(Dequeued { frame: item, mark }) = served else { return };
         if mark {

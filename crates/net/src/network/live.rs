@@ -76,7 +76,7 @@ impl Network {
     }
 
     fn known(&self, link: LinkId) -> Result<LinkId, ImpossibleChange> {
-        if link.index() < self.wires.len() { Ok(link) } else { Err(ImpossibleChange::NoLink) }
+        self.links().get(link).map(|_| link).ok_or(ImpossibleChange::NoLink)
     }
 
     fn with_radio(&self, node: NodeId) -> Result<(), ImpossibleChange> {

@@ -127,8 +127,7 @@ impl Network {
 
     /// Ends a packet that the MAC layer has sent, and sends the next.
     pub(super) fn end_sent(&mut self, radio: RadioId, id: PacketId) {
-        let at = Place::Interface(Interface::Radio(radio), None);
-        self.end(at, id, Outcome::Sent);
+        self.end(Place::at_radio(radio, None), id, Outcome::Sent);
         self.transmit_next(radio);
     }
 }

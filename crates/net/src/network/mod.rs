@@ -43,7 +43,7 @@ use crate::addresses::address;
 use crate::air::counters::RoutingCounters;
 use crate::air::medium::Medium;
 use crate::digest::Digest;
-use crate::event::{Event, Recording};
+use crate::event::{Event, FailedSend, Recording};
 use crate::faults::Faults;
 use crate::output::Output;
 use crate::packets::PacketsInTransit;
@@ -104,6 +104,8 @@ pub struct Network {
     recorder: Recorder,
     /// The failed link that routing is reacting to.
     failed_link: Option<FailedLink>,
+    /// The failed attempt to send that routing is handling.
+    failed_send: Option<FailedSend>,
     cross_traffic_bytes: u64,
     down_by_driver: DownByDriver,
     /// The packets that used a link that has failed; the allocation is reused.
@@ -126,10 +128,10 @@ impl Network {
     pub(crate) fn new(parts: Parts) -> Self {
         let Parts { topology, wires, medium, nodes, faults, gateways } = parts;
         let with_timers = if medium.is_empty() { 0 } else { nodes.len() };
-        let timers = [faults.ids().len(), wires.len(), medium.airs().len(), with_timers];
+        let timers = [faults.ids().len(), wires.links().len(), medium.airs().len(), with_timers];
         Self {
             now: Instant::ZERO,
-            work: Work::new(wires.len(), nodes.len()),
+            work: Work::new(wires.links().len(), nodes.len()),
             schedule: Schedule::new(timers),
             topology,
             wires,
@@ -142,6 +144,7 @@ impl Network {
             digest: Digest::default(),
             recorder: Recorder::default(),
             failed_link: None,
+            failed_send: None,
             cross_traffic_bytes: 0,
             down_by_driver: DownByDriver::default(),
             affected_packets: Vec::with_capacity(64),
@@ -357,8 +360,7 @@ impl Network {
                 packets.get(arrival.id).is_some_and(|routed| is_lost(&routed.packet))
             });
             for arrival in lost {
-                let interface = crate::Interface::Radio(radio);
-                let at = crate::interface::Place::Interface(interface, arrival.next_hop);
+                let at = crate::interface::Place::at_radio(radio, arrival.next_hop);
                 self.drop(at, arrival.id, driftway_base::DropReason::SignalLoss);
             }
         }

@@ -5,7 +5,6 @@ use driftway_base::NodeId;
 
 use super::Network;
 use super::task::Task;
-use crate::air::radio::QueueArrival;
 use crate::interface::Interface;
 
 impl Network {
@@ -15,9 +14,8 @@ impl Network {
         let pending = self.work.pending();
         for n in 0..self.nodes[node].radios.len() {
             let radio = self.nodes[node].radios[n];
-            while let Some(arrival) = self.medium.radio_mut(radio).next_arrival(self.now) {
-                let QueueArrival { id, next_hop, place } = arrival;
-                self.enqueue(Interface::Radio(radio), id, next_hop, place);
+            while let Some(packet) = self.medium.radio_mut(radio).next_arrival(self.now) {
+                self.enqueue(Interface::Radio(radio), packet);
             }
             if let Some(at) = self.medium.radio(radio).next_arrival_at() {
                 self.schedule_node(node, at);

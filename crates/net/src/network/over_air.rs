@@ -10,7 +10,7 @@ use super::Network;
 use super::task::Task;
 use crate::addresses::{address, node_at};
 use crate::event::Event;
-use crate::interface::{Interface, Place};
+use crate::interface::{Departure, Place};
 use crate::output::Output;
 
 impl Network {
@@ -125,8 +125,9 @@ impl Network {
         if packet.packet.ip.source == address(node) || self.gateways.splits_at(node) {
             self.on_host_packet_sent(node, packet.packet.ip.destination, neighbour);
         }
-        if self.resolve_or_hold(radio, id, neighbour, place) {
-            self.enqueue_after_delay(radio, id, Some(neighbour), place);
+        let packet = Departure { id, next_hop: Some(neighbour), place };
+        if self.resolve_or_hold(radio, neighbour, packet) {
+            self.enqueue_after_delay(radio, packet);
         }
     }
 
@@ -140,7 +141,8 @@ impl Network {
     ) {
         for n in 0..self.nodes[node].radios.len() {
             let id = if n == 0 { id } else { self.packets.duplicate(packet) };
-            self.enqueue_after_delay(self.nodes[node].radios[n], id, None, place);
+            let packet = Departure { id, next_hop: None, place };
+            self.enqueue_after_delay(self.nodes[node].radios[n], packet);
         }
     }
 
@@ -156,8 +158,7 @@ impl Network {
     pub(super) fn purge_next(&mut self, radio: RadioId, neighbour: NodeId) {
         let Some(item) = self.medium.radio_mut(radio).queue.dequeue_for(neighbour) else { return };
         self.work.add(Task::Purge { radio, neighbour });
-        let at = Place::Interface(Interface::Radio(radio), Some(neighbour));
-        self.drop(at, item.id, DropReason::LinkFailure);
+        self.drop(Place::at_radio(radio, Some(neighbour)), item.id, DropReason::LinkFailure);
     }
 }
 

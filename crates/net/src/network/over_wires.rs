@@ -11,7 +11,7 @@ use super::schedule::TimerId;
 use super::task::Task;
 use super::{CROSS_TRAFFIC_STREAM, DISCARD_PORT, Network};
 use crate::addresses::address;
-use crate::interface::{Interface, LinkEnd, Place};
+use crate::interface::{Departure, Interface, LinkEnd, Place};
 
 impl Network {
     /// Handles the frames that a link has ended, and schedules its next wake-up.
@@ -114,7 +114,10 @@ impl Network {
             link_end.or_else(|| self.topology.choose_link(node, goal, may_try))
         };
         match found {
-            Some(end) => self.enqueue(Interface::Wire(end), id, None, place),
+            Some(end) => {
+                let packet = Departure { id, next_hop: None, place };
+                self.enqueue(Interface::Wire(end), packet);
+            }
             None if self.topology.candidate_links(node, goal).next().is_some() => {
                 self.on_no_route(node, id);
             }
@@ -133,7 +136,8 @@ impl Network {
         let datagram =
             UdpDatagram { source_port: DISCARD_PORT, destination_port: DISCARD_PORT, payload };
         let id = self.create(from, new_packet(from, address(to), Body::Udp(datagram)));
-        self.enqueue(Interface::Wire(end), id, None, QueuePosition::Tail);
+        let packet = Departure { id, next_hop: None, place: QueuePosition::Tail };
+        self.enqueue(Interface::Wire(end), packet);
     }
 }
 

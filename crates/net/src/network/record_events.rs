@@ -21,8 +21,7 @@ impl Network {
                 initial_ttl: self.initial_ttl(&packet.packet),
             },
             (Outcome::Dropped(reason), _) => {
-                let failed =
-                    self.recorder.failed_send().filter(|_| reason == DropReason::LinkFailure);
+                let failed = self.failed_send.filter(|_| reason == DropReason::LinkFailure);
                 let (interface, to) = match at {
                     Place::Interface(interface, to) => (Some(interface), to),
                     Place::Node(_) | Place::Routing(_) => (None, None),
@@ -93,7 +92,7 @@ impl Network {
         let node = self.node_of_interface(interface);
         match interface {
             Interface::Wire(end) => {
-                let queued = self.wires.queue_len(end);
+                let queued = self.wires.links()[end.link].queue_len(end.side);
                 (node, Some(self.topology.across(end)), queued as u32)
             }
             Interface::Radio(radio) => (node, to, self.medium.radio(radio).queue.len() as u32),

@@ -2,31 +2,19 @@
 
 use std::collections::VecDeque;
 
-use crate::event::{Event, FailedSend, Recording};
+use crate::event::{Event, Recording};
 
 /// The events recorded so far. Where nothing is recorded, nothing is done or kept.
 #[derive(Default)]
 pub struct Recorder {
     recording: Recording,
     events: VecDeque<Event>,
-    /// The failed attempt to send that routing is handling.
-    failed_send: Option<FailedSend>,
 }
 
 impl Recorder {
     /// Records events from now on, as far as `recording` says.
     pub fn start(&mut self, recording: Recording) {
         self.recording = recording;
-    }
-
-    /// Sets the failed attempt to send that routing is handling; `None`: there is none any more.
-    pub fn set_failed_send(&mut self, failed: Option<FailedSend>) {
-        self.failed_send = failed;
-    }
-
-    /// Returns the failed attempt to send that routing is handling.
-    pub fn failed_send(&self) -> Option<FailedSend> {
-        self.failed_send
     }
 
     /// Returns true if everything is recorded.

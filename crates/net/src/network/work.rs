@@ -41,7 +41,6 @@ impl Work {
     }
 
     /// Requests something from a host.
-    #[inline]
     pub fn request(&mut self, output: Output) {
         self.outputs.push_back(output);
     }
@@ -63,7 +62,6 @@ impl Work {
     }
 
     /// Returns true if something is requested from a host: what is left of the present work has to wait.
-    #[inline]
     pub fn has_requests(&self) -> bool {
         !self.outputs.is_empty()
     }
@@ -80,7 +78,6 @@ impl Work {
 
     /// Puts the rest of the present work below what it has added to `pending` tasks and requested from hosts, for
     /// which it has to wait. Returns false if that is nothing.
-    #[inline]
     pub fn waits(&mut self, pending: usize, rest: Task) -> bool {
         let has_to_wait = self.has_requests() || self.tasks.len() > pending;
         if has_to_wait {
@@ -111,7 +108,6 @@ impl Work {
     }
 
     /// Puts a link into the queue of those that have to be polled.
-    #[inline]
     pub fn mark_link_ready(&mut self, link: LinkId) {
         // A burst marks its link once: the queue is no longer than the number of links.
         if self.ready_links.back() != Some(&link) {

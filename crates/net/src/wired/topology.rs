@@ -56,14 +56,12 @@ impl Topology {
     }
 
     /// Returns the node at the end of a link.
-    #[inline]
     pub fn node_of(&self, end: LinkEnd) -> NodeId {
         let [a, b] = self.endpoints[end.link];
         if end.side == Side::A { a } else { b }
     }
 
     /// Returns the node at the other end of a link.
-    #[inline]
     pub fn across(&self, end: LinkEnd) -> NodeId {
         self.node_of(end.across())
     }

@@ -1,10 +1,8 @@
 //! The wires of a network.
 
 use driftway_base::{Instant, LinkId};
-use driftway_link::{EnqueueOutcome, Frame, PathLink, QueueOnPartition, QueuePosition, Side};
+use driftway_link::{PathLink, QueueOnPartition, Side};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
-
-use crate::interface::LinkEnd;
 
 /// All links, with the state of each that is not its own.
 pub struct Wires {
@@ -29,7 +27,6 @@ impl Wires {
     }
 
     /// Returns a link.
-    #[inline]
     pub fn link_mut(&mut self, link: LinkId) -> &mut PathLink {
         &mut self.links[link]
     }
@@ -37,32 +34,6 @@ impl Wires {
     /// Makes links report the beginnings of transmissions.
     pub fn report_transmissions(&mut self) {
         self.links.iter_mut().for_each(PathLink::report_transmissions);
-    }
-
-    /// Returns the number of links.
-    pub fn len(&self) -> usize {
-        self.links.len()
-    }
-
-    /// Enqueues a frame at an end.
-    pub fn enqueue(
-        &mut self,
-        now: Instant,
-        end: LinkEnd,
-        frame: Frame,
-        place: QueuePosition,
-    ) -> EnqueueOutcome {
-        self.links[end.link].enqueue(now, end.side, frame, place)
-    }
-
-    /// Returns true if the queue at an end separates flows.
-    pub fn separates_flows(&self, end: LinkEnd) -> bool {
-        self.links[end.link].separates_flows(end.side)
-    }
-
-    /// Returns the number of frames queued at an end.
-    pub fn queue_len(&self, end: LinkEnd) -> usize {
-        self.links[end.link].queue_len(end.side)
     }
 
     /// Returns true if the router at an end of a link sends source quenches.
