@@ -15,6 +15,9 @@ use typed_index_collections::TiVec;
 use crate::frame_body::FrameBody;
 use crate::interface::Outcome;
 
+/// Initial capacity for packets in transit; it grows once if needed.
+const RESERVED: usize = 512;
+
 /// All packets in transit, by handle, and the accounting of those that have ended.
 #[derive(Debug, Default)]
 pub struct PacketsInTransit {
@@ -50,6 +53,12 @@ enum SlotState {
 }
 
 impl PacketsInTransit {
+    /// Creates an empty account with room for usual numbers of packets.
+    pub fn new() -> Self {
+        let (slots, free) = (TiVec::with_capacity(RESERVED), Vec::with_capacity(RESERVED));
+        Self { slots, free, ..Self::default() }
+    }
+
     /// Creates a packet, or a message of ARP.
     pub fn create(&mut self, body: FrameBody) -> PacketId {
         self.created += 1;

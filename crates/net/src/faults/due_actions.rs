@@ -25,7 +25,7 @@ impl Faults {
     }
 
     /// Returns the faults.
-    pub fn ids(&self) -> impl Iterator<Item = FaultId> + ExactSizeIterator + use<> {
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = FaultId> + use<> {
         self.active.keys()
     }
 

@@ -139,7 +139,7 @@ impl Network {
             nodes,
             faults,
             gateways,
-            packets: PacketsInTransit::default(),
+            packets: PacketsInTransit::new(),
             counters: RoutingCounters::default(),
             digest: Digest::default(),
             recorder: Recorder::default(),
