@@ -139,7 +139,7 @@ pub struct Carry {
     last_cwnd_ssthresh: Option<(u32, u32)>,
     /// Timestamp of the last retransmission whose answer was due before an outage was suspected.
     suspicion_timestamp: Option<u32>,
-    /// Until this time arriving segments may have been in flight before the outage.
+    /// The time until which arriving segments may have been in flight before the outage.
     stragglers_until: Instant,
     signal_trust: SignalTrust,
     /// SND.MAX when the path was restored.

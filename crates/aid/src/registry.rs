@@ -63,9 +63,9 @@ type BuildAtPlace = dyn Fn(AidPlace, &[(&str, OptionValue)]) -> Box<dyn Aid> + S
 /// Ways to make an aid.
 #[derive(Clone)]
 enum Build {
-    /// From its options.
+    /// It is made from its options.
     Options(BuildFromSettings),
-    /// By a function of its place and its settings.
+    /// It is made by a function of its place and its settings.
     Place(Arc<BuildAtPlace>),
 }
 

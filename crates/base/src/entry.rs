@@ -46,9 +46,9 @@ type BuildAtPlace<P, T> = dyn Fn(&[(&str, OptionValue)], &P) -> T + Send + Sync;
 
 /// Ways to make a `T`.
 enum Build<P, T> {
-    /// From its options.
+    /// It is made from its options.
     Options(BuildFromSettings<P, T>),
-    /// By a function of its settings and its place.
+    /// It is made by a function of its settings and its place.
     Place(Arc<BuildAtPlace<P, T>>),
 }
 

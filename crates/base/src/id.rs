@@ -40,6 +40,12 @@ macro_rules! identifiers {
             }
         }
 
+        impl From<$name> for u64 {
+            fn from(id: $name) -> Self {
+                id.0.into()
+            }
+        }
+
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.fmt(f)
@@ -63,6 +69,10 @@ identifiers! {
     PacketId
     /// A flow of a scenario, from 0.
     FlowId
+    /// A connection that a gateway splits.
+    ConnectionId
+    /// A fault of a network: one of the streams of actions of a scenario's faults.
+    FaultId
 }
 
 #[cfg(test)]
@@ -73,6 +83,7 @@ mod test {
     fn an_identifier_is_its_number() {
         let node = NodeId::new(7);
         assert_eq!((node.number(), node.index(), usize::from(node)), (7, 7, 7));
+        assert_eq!(u64::from(node), 7);
         assert_eq!((NodeId::from(7), alloc::format!("{node}").as_str()), (node, "7"));
         assert!(NodeId::default() < node);
     }

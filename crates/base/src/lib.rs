@@ -42,7 +42,7 @@ pub use act::{
 pub use address::{Ecn, Endpoint, FlowKey, Ipv4Addr};
 pub use drop_reason::DropReason;
 pub use entry::{Declared, Entry};
-pub use id::{AirId, FlowId, LinkId, NodeId, PacketId, RadioId, StationId};
+pub use id::{AirId, ConnectionId, FaultId, FlowId, LinkId, NodeId, PacketId, RadioId, StationId};
 pub use named::Named;
 pub use random::{Probability, RandomStream};
 pub use rate::Rate;

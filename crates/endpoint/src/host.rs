@@ -1,5 +1,7 @@
 //! A host: its address, its sockets, and the handling of received packets.
 
+use std::collections::BTreeMap;
+
 use driftway_base::{
     Endpoint, FlowKey, Instant, Ipv4Addr, ReceivedPower, RouteProbe, Signal, SignalDetails,
     SignalKind,
@@ -20,6 +22,8 @@ pub struct Host<T = ()> {
     sockets: Vec<(T, Socket)>,
     /// Local ports and their sockets, sorted.
     ports: Vec<(u16, SocketHandle)>,
+    /// The applications that receive datagrams, by port.
+    receivers: BTreeMap<u16, T>,
     /// True if its driver probes routes at an aid's request.
     probes_routes: bool,
 }
@@ -31,8 +35,8 @@ pub enum ReceiveOutcome<T = ()> {
     Socket(T),
     /// Delivered to all sockets whose peer has this address; each may have a segment to send.
     SocketsToPeer(Ipv4Addr),
-    /// A datagram for the application at its port.
-    Datagram(UdpDatagram),
+    /// A datagram for the application with this tag.
+    Datagram(T, UdpDatagram),
     /// Answered by this packet.
     Reply(Packet),
     /// No further action.
@@ -42,7 +46,13 @@ pub enum ReceiveOutcome<T = ()> {
 impl<T: Copy> Host<T> {
     /// Creates a host without sockets.
     pub fn new(address: Ipv4Addr) -> Self {
-        Self { address, sockets: Vec::new(), ports: Vec::new(), probes_routes: false }
+        Self {
+            address,
+            sockets: Vec::new(),
+            ports: Vec::new(),
+            receivers: BTreeMap::new(),
+            probes_routes: false,
+        }
     }
 
     /// Declares that the driver probes routes at an aid's request
@@ -70,6 +80,11 @@ impl<T: Copy> Host<T> {
         handle
     }
 
+    /// Adds an application that receives the datagrams for a port, and which the driver knows by this tag.
+    pub fn add_receiver(&mut self, port: u16, tag: T) {
+        self.receivers.insert(port, tag);
+    }
+
     /// Returns all sockets, in the order in which they were added.
     pub fn handles(&self) -> impl Iterator<Item = SocketHandle> + use<T> {
         (0..self.sockets.len()).map(SocketHandle)
@@ -91,7 +106,10 @@ impl<T: Copy> Host<T> {
     pub fn on_packet(&mut self, now: Instant, packet: &Packet) -> ReceiveOutcome<T> {
         match &packet.body {
             Body::Tcp(segment) => self.on_segment(now, packet, segment),
-            Body::Udp(datagram) => ReceiveOutcome::Datagram(*datagram),
+            Body::Udp(datagram) => match self.receivers.get(&datagram.destination_port) {
+                Some(tag) => ReceiveOutcome::Datagram(*tag, *datagram),
+                None => ReceiveOutcome::Nothing,
+            },
             Body::Icmp(message) => self.on_icmp(now, packet, message),
             // Routing messages were removed before.
             Body::Aodv(_) | Body::Control(_) | Body::NoNextHeader => ReceiveOutcome::Nothing,

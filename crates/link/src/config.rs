@@ -32,9 +32,9 @@ pub struct LinkConfig {
 /// Configuration of a link whose directions may differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkDirections {
-    /// From side A to side B.
+    /// The direction from side A to side B.
     pub forward: DirectionConfig,
-    /// From side B to side A.
+    /// The direction from side B to side A.
     pub backward: DirectionConfig,
     /// Sharing of the rate between the directions. With [`Capacity::Opportunities`] in one of them
     /// it counts as [`Duplex::Full`].

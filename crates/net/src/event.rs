@@ -1,6 +1,6 @@
 //! Reports of what happens in the network.
 
-use driftway_base::{AirId, DropReason, Instant, Ipv4Addr, LinkId, NodeId};
+use driftway_base::{AirId, DropReason, Ipv4Addr, LinkId, NodeId};
 use driftway_radio::FailReason;
 use driftway_radio::dcf::FrameRecord;
 use driftway_scenario::FaultKind;
@@ -181,7 +181,3 @@ pub enum Event {
         body: Option<FrameBody>,
     },
 }
-
-/// A packet that a link layer accepted, and when: frames are recorded after they have ended, when the
-/// packet's handle may be in use for another packet.
-pub(crate) type AcceptedPacket = (Instant, FrameBody);

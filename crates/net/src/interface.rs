@@ -1,7 +1,7 @@
 //! Interfaces of nodes, and the ends of packets.
 
-use driftway_base::{DropReason, LinkId, NodeId, RadioId};
-use driftway_link::Side;
+use driftway_base::{DropReason, LinkId, NodeId, PacketId, RadioId};
+use driftway_link::{QueuePosition, Side};
 
 /// An interface of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,24 @@ pub struct LinkEnd {
     pub side: Side,
 }
 
+impl LinkEnd {
+    /// Returns the other end of the link.
+    pub const fn across(self) -> Self {
+        Self { link: self.link, side: self.side.other() }
+    }
+}
+
+/// A packet that leaves a node by an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// Its handle.
+    pub id: PacketId,
+    /// The next hop, if the interface has several; `None`: broadcast.
+    pub next_hop: Option<NodeId>,
+    /// Its position in the queue.
+    pub place: QueuePosition,
+}
+
 /// The part of the network in which a packet ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -32,13 +50,20 @@ pub enum Place {
     Interface(Interface, Option<NodeId>),
 }
 
+impl Place {
+    /// Returns the place of a packet at a radio, for this next hop if it is known.
+    pub const fn at_radio(radio: RadioId, next_hop: Option<NodeId>) -> Self {
+        Self::Interface(Interface::Radio(radio), next_hop)
+    }
+}
+
 /// The end of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It has reached the host of its destination, or the gateway that splits its connection.
     Delivered,
-    /// The link layer has sent it over the air: what neighbours have received are copies.
-    PassedOn,
+    /// The link layer has sent it over the air: a neighbour that has received it has it now.
+    Sent,
     /// It is dropped.
     Dropped(DropReason),
 }

@@ -6,13 +6,13 @@ use typed_index_collections::{TiVec, ti_vec};
 /// The power that a radio draws in each of its states (W).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RadioPower {
-    /// While it transmits.
+    /// The time in which it transmits.
     pub transmit: f64,
-    /// While it senses a signal, whether or not it can decode it.
+    /// The time in which it senses a signal, whether or not it can decode it.
     pub receive: f64,
-    /// While it is on and does neither.
+    /// The time in which it is on and does neither.
     pub idle: f64,
-    /// While it is off.
+    /// The time in which it is off.
     pub off: f64,
 }
 

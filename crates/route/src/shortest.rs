@@ -93,7 +93,7 @@ impl BreadthFirstSearch {
         Self { links, generation: 0, reached, frontier: Vec::new(), next_frontier: Vec::new() }
     }
 
-    /// Searches until each of `wants` has a path to its destination, or there is none.
+    /// Searches until each of `demands` has a path to its destination, or there is none.
     fn run(&mut self, demands: &[Demand]) -> u32 {
         let destination = demands.first().map_or(u32::MAX, |want| want.destination);
         let Some(start) = self.reached.get_mut(destination as usize) else { return destination };

@@ -117,7 +117,7 @@ impl TimestampClock {
     pub fn last_tsval(&self) -> u32 {
         self.last.1
     }
-    /// Time since the clock showed `tsval`.
+    /// Time since the clock showed `stamp`.
     pub fn age(&self, now: Instant, stamp: u32) -> Duration {
         let ticks = u128::from(Seq(self.tsval_at(now)).since(Seq(stamp)));
         let (per, nanos) = (u128::from(self.rate.0).max(1), u128::from(self.rate.1));

@@ -3,14 +3,14 @@
 use alloc::vec::Vec;
 use core::ops::Deref;
 
-use driftway_base::{Ecn, Endpoint, FlowKey, Ipv4Addr, Seq, SeqRange};
+use driftway_base::{Ecn, Endpoint, FlowKey, Seq, SeqRange};
 use driftway_wire::{
-    Checksum, SegmentRange, TcpFlags, TcpOption, TcpOptionReader, TcpOptions, edit_header,
+    Checksum, DecodeError, ParsedHeader, SegmentRange, TcpFlags, TcpOption, TcpOptionReader,
+    TcpOptions, complete_checksum, edit_header,
 };
 
 use crate::counts::{PacketAction, UntouchedReason};
 
-const IPV4_HEADER: usize = 20;
 const TCP_HEADER: usize = 20;
 const ICMP: u8 = 1;
 const TCP: u8 = 6;
@@ -123,41 +123,39 @@ pub fn parse_headers(bytes: &[u8]) -> Option<Segment> {
 
 /// Parses a packet of which at least the headers have to be there.
 fn parse_part(bytes: &[u8], is_whole: bool) -> Result<Parsed, UntouchedReason> {
-    let first = *bytes.first().ok_or(UntouchedReason::Malformed)?;
-    if first >> 4 != 4 {
-        return Err(UntouchedReason::NotIpv4);
-    }
-    let header = usize::from(first & 0xf) * 4;
-    let total = usize::from(u16_at(bytes, 2).ok_or(UntouchedReason::Malformed)?);
-    if header < IPV4_HEADER || total < header || is_whole && bytes.len() < total {
+    let ip = ParsedHeader::read(bytes).map_err(|error| match error {
+        DecodeError::Version(_) => UntouchedReason::NotIpv4,
+        _ => UntouchedReason::Malformed,
+    })?;
+    let total = usize::from(ip.total_len);
+    if total < ip.len || is_whole && bytes.len() < total {
         return Err(UntouchedReason::Malformed);
     }
-    // More fragments, or a fragment offset.
-    if u16_at(bytes, 6).ok_or(UntouchedReason::Malformed)? & 0x3fff != 0 {
+    if ip.is_fragment() {
         return Err(UntouchedReason::Fragment);
     }
-    match bytes.get(9) {
-        Some(&ICMP) => Ok(Parsed::Icmp),
-        Some(&TCP) => {
-            let segment = parse_segment(bytes.get(..total).unwrap_or(bytes), header, total);
+    match ip.protocol {
+        ICMP => Ok(Parsed::Icmp),
+        TCP => {
+            let segment = parse_segment(bytes.get(..total).unwrap_or(bytes), &ip);
             segment.map(Parsed::Tcp).ok_or(UntouchedReason::Malformed)
         }
         _ => Err(UntouchedReason::OtherProtocol),
     }
 }
 
-/// Parses the segment of a packet of `total` bytes, of which the headers have to be there.
-fn parse_segment(packet: &[u8], tcp_offset: usize, total_len: usize) -> Option<Segment> {
-    let address = |at| u32_at(packet, at).map(Ipv4Addr::from_bits);
-    let source = Endpoint::new(address(12)?, u16_at(packet, tcp_offset)?);
-    let destination = Endpoint::new(address(16)?, u16_at(packet, tcp_offset + 2)?);
+/// Parses the segment of a packet, of which the headers have to be there.
+fn parse_segment(packet: &[u8], ip: &ParsedHeader) -> Option<Segment> {
+    let (tcp_offset, total_len) = (ip.len, usize::from(ip.total_len));
+    let source = Endpoint::new(ip.header.source, u16_at(packet, tcp_offset)?);
+    let destination = Endpoint::new(ip.header.destination, u16_at(packet, tcp_offset + 2)?);
     let header = usize::from(packet.get(tcp_offset + 12)? >> 4) * 4;
     if header < TCP_HEADER || packet.len() < tcp_offset + header {
         return None;
     }
     let mut segment = Segment {
         flow: FlowKey { source, destination },
-        ecn: Ecn::from_bits(*packet.get(1)?),
+        ecn: ip.header.ecn,
         seq: Seq(u32_at(packet, tcp_offset + 4)?),
         ack: Seq(u32_at(packet, tcp_offset + 8)?),
         flags: TcpFlags(*packet.get(tcp_offset + 13)?),
@@ -205,7 +203,8 @@ impl Segment {
 
     fn pseudo_header(&self, len: usize) -> Checksum {
         let FlowKey { source, destination } = self.flow;
-        Checksum::pseudo_header(source.address, destination.address, TCP, len)
+        let addresses = [source, destination].map(|end| end.address.octets());
+        Checksum::pseudo_header(addresses.as_flattened(), TCP, len)
     }
 
     /// Replaces bytes of the packet at `at`, in the TCP header.
@@ -316,16 +315,8 @@ pub fn complete_checksums(packet: &mut [u8]) -> Option<()> {
     let (header, body) =
         packet.get_mut(..segment.total_len)?.split_at_mut_checked(segment.tcp_offset)?;
     let pseudo_header = segment.pseudo_header(body.len());
-    write_checksum(header, IP_CHECKSUM, Checksum::default())?;
-    write_checksum(body, TCP_CHECKSUM, pseudo_header)
-}
-
-/// Computes the checksum at `at` over `bytes` and what is already in `sum`.
-fn write_checksum(bytes: &mut [u8], at: usize, sum: Checksum) -> Option<()> {
-    bytes.get_mut(at..at + 2)?.fill(0);
-    let checksum = sum.and(bytes).finish();
-    bytes.get_mut(at..at + 2)?.copy_from_slice(&checksum.to_be_bytes());
-    Some(())
+    complete_checksum(header, IP_CHECKSUM, Checksum::default())?;
+    complete_checksum(body, TCP_CHECKSUM, pseudo_header)
 }
 
 /// Destination of a packet sent by the shim.
@@ -341,6 +332,7 @@ pub enum PacketDestination {
 #[cfg(test)]
 mod test {
     use super::*;
+    use driftway_base::Ipv4Addr;
     use driftway_wire::{Body, IpHeader, Packet, Payload, SackBlocks, TcpSegment, Timestamps};
     use std::vec;
 

@@ -164,7 +164,7 @@ impl RetransmissionQueue {
         rest.take_while(move |original| original.range.start.before(range.end))
     }
 
-    /// Appends an original that begins at `snd_max`. Adjacent originals without a packet are
+    /// Appends an original that begins at SND.MAX. Adjacent originals without a packet are
     /// merged; with the queue full, the new one is merged with the last.
     pub fn push(&mut self, original: Original, pool: &mut BufferPool) {
         self.max = original.range.end;
@@ -263,7 +263,7 @@ impl RetransmissionQueue {
         covered.find(|original| original.retransmitted).map(|original| original.ecn_capable)
     }
 
-    /// Processes a cumulative acknowledgment, which is not beyond `snd_max`.
+    /// Processes a cumulative acknowledgment, which is not beyond SND.MAX.
     pub fn on_ack(&mut self, ack: Seq, pool: &mut BufferPool) -> NewlyAcked {
         let mut covered =
             NewlyAcked { sequence_numbers: ack.since(self.una), ..NewlyAcked::default() };

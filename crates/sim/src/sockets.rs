@@ -67,27 +67,30 @@ pub fn flow_port(flow: FlowId) -> u16 {
     FIRST_PORT.wrapping_add(flow.number() as u16)
 }
 
-/// Returns the flow with a [`flow_port`].
-pub fn flow_of_port(port: u16) -> Option<FlowId> {
-    port.checked_sub(FIRST_PORT).map(|flow| FlowId::new(flow.into()))
+/// Returns the endpoint of a flow at a node.
+pub fn flow_endpoint(flow: FlowId, node: NodeId) -> Endpoint {
+    Endpoint::new(address(node), flow_port(flow))
 }
 
-/// Returns the flow that a packet belongs to, by its ports; for an ICMP error, the flow of the quoted packet.
+/// Returns the flow that a packet belongs to, by its [`flow_port`]; for an ICMP error, the flow of the quoted
+/// packet. Records of the network are assigned to flows by it; hosts know their sockets.
 pub fn flow_of(packet: &Packet) -> Option<FlowId> {
-    flow_of_port(match &packet.body {
+    let port = match &packet.body {
         Body::Tcp(segment) => segment.destination_port,
         Body::Udp(datagram) => datagram.destination_port,
         Body::Icmp(message) => message.quoted()?.ports().1,
         Body::Aodv(_) | Body::Control(_) | Body::NoNextHeader => return None,
-    })
+    };
+    port.checked_sub(FIRST_PORT).map(|flow| FlowId::new(flow.into()))
 }
 
 /// Builds the socket at one end of a flow. TCP and aid share the phase of the host's clock, as they
 /// share the slow timer of one kernel.
 pub fn socket(flow: &Flow, tcp: &Tcp, id: SocketId, seed: u64, now: Instant) -> Socket {
+    let [from, to] = [flow.from, flow.to].map(NodeId::new);
     let (at, to, aid) = match id.end {
-        FlowEnd::Sender => (flow.from, flow.to, Some(&flow.aid)),
-        FlowEnd::Receiver => (flow.to, flow.from, flow.receiver_aid.as_ref()),
+        FlowEnd::Sender => (from, to, Some(&flow.aid)),
+        FlowEnd::Receiver => (to, from, flow.receiver_aid.as_ref()),
     };
     let end = match id.end {
         FlowEnd::Sender => AidEnd::Sender,
@@ -97,7 +100,7 @@ pub fn socket(flow: &Flow, tcp: &Tcp, id: SocketId, seed: u64, now: Instant) -> 
     let config = tcp_config(tcp, at, seed);
     let stream = id.number();
     let iss = initial_sequence(seed, "initial-sequence", stream);
-    let endpoint = |node: u32| Endpoint::new(address(NodeId::new(node)), flow_port(id.flow));
+    let endpoint = |node| flow_endpoint(id.flow, node);
     let connection = match id.end {
         FlowEnd::Sender => {
             Connection::connect(&config, endpoint(at), endpoint(to), iss, stream, now)
@@ -122,12 +125,12 @@ pub fn first_tick(config: &Config) -> Duration {
 }
 
 /// The TCP configuration of a connection at this node.
-pub fn tcp_config(tcp: &Tcp, node: u32, seed: u64) -> Config {
+pub fn tcp_config(tcp: &Tcp, node: NodeId, seed: u64) -> Config {
     tcp.config(clock(&tcp.tick, node, seed))
 }
 
 /// The clock of a host.
-fn clock(tick: &Tick, node: u32, seed: u64) -> Clock {
+fn clock(tick: &Tick, node: NodeId, seed: u64) -> Clock {
     let (Time(rtt), Time(timer)) = (tick.rtt, tick.timer);
     let longest = match tick.wheel {
         true => rtt.max(timer.times(Clock::LONGEST_BUCKET)),
@@ -141,7 +144,7 @@ fn clock(tick: &Tick, node: u32, seed: u64) -> Clock {
         }
         Phase::At(_) => Duration::ZERO,
         Phase::Random => {
-            let mut draws = RandomStream::new(seed, "clock-phase", u64::from(node));
+            let mut draws = RandomStream::new(seed, "clock-phase", node.into());
             draws.uniform_duration(Duration::ZERO, longest)
         }
     };

@@ -1,9 +1,5 @@
 //! The Internet checksum (RFC 1071).
 
-use driftway_base::Ipv4Addr;
-
-use crate::cursor::set_checksum;
-
 /// A partial ones'-complement sum.
 ///
 /// All parts but the last must have an even length; those of a packet do.
@@ -11,15 +7,11 @@ use crate::cursor::set_checksum;
 pub struct Checksum(u64);
 
 impl Checksum {
-    /// The sum of the pseudo-header of TCP and UDP (RFC 9293 §3.1, RFC 768). `len` counts the transport
-    /// header and the payload.
-    pub fn pseudo_header(
-        source: Ipv4Addr,
-        destination: Ipv4Addr,
-        protocol: u8,
-        len: usize,
-    ) -> Self {
-        let sum = u64::from(source.to_bits()) + u64::from(destination.to_bits());
+    /// The sum of the pseudo-header of an upper layer: of IPv4 (RFC 9293 §3.1, RFC 768), or of IPv6 (RFC 8200
+    /// §8.1), which has the same sum. `addresses` are source and destination; `len` counts the transport header
+    /// and the payload.
+    pub fn pseudo_header(addresses: &[u8], protocol: u8, len: usize) -> Self {
+        let Self(sum) = Self::of(addresses);
         Self(sum + u64::from(protocol) + len as u64)
     }
 
@@ -49,6 +41,21 @@ impl Checksum {
             sum = (sum >> 16) + (sum & 0xffff);
         }
         !(sum as u16)
+    }
+}
+
+/// Computes the checksum of `bytes`, with what is already in `sum`, in its field at `at`. `None`: there is no such
+/// field.
+pub fn complete_checksum(bytes: &mut [u8], at: usize, sum: Checksum) -> Option<()> {
+    bytes.get_mut(at..at + 2)?.fill(0);
+    set_checksum(bytes, at, sum.and(bytes).finish());
+    Some(())
+}
+
+/// Writes the checksum field at offset `at`, if it exists.
+pub(crate) fn set_checksum(bytes: &mut [u8], at: usize, checksum: u16) {
+    if let Some(field) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+        *field = checksum.to_be_bytes();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Encoding and decoding of packets.
 
-use crate::checksum::Checksum;
-use crate::cursor::{Writer, set_checksum};
+use crate::checksum::{Checksum, set_checksum};
+use crate::cursor::Writer;
 use crate::ip::{ICMP, NO_NEXT_HEADER, ParsedHeader, TCP, UDP};
 use crate::{
     AODV_PORT, AodvMessage, Body, DSR_PROTOCOL, DecodeError, DsrHeader, EncodeError, IcmpMessage,
@@ -142,7 +142,7 @@ impl RoutedPacket {
 /// The IP header, the protocol number and the body of an unfragmented packet.
 fn read_unfragmented(bytes: &[u8]) -> Result<(IpHeader, u8, &[u8]), DecodeError> {
     let (read, body) = read_header(bytes)?;
-    if read.more_fragments || read.fragment_offset != 0 {
+    if read.is_fragment() {
         return Err(DecodeError::Fragment);
     }
     Ok((read.header, read.protocol, body))
@@ -205,7 +205,10 @@ fn transport_checksum(ip: &IpHeader, protocol: u8, body: &[u8]) -> u16 {
     let sum = match protocol {
         // RFC 792: the ICMP checksum covers the message only.
         ICMP => Checksum::default(),
-        _ => Checksum::pseudo_header(ip.source, ip.destination, protocol, body.len()),
+        _ => {
+            let addresses = [ip.source, ip.destination].map(|address| address.octets());
+            Checksum::pseudo_header(addresses.as_flattened(), protocol, body.len())
+        }
     };
     sum.and(body).finish()
 }

@@ -73,10 +73,3 @@ impl<'a> Writer<'a> {
         self.bytes(&value.to_be_bytes())
     }
 }
-
-/// Writes the checksum field at offset `at`, if it exists.
-pub(crate) fn set_checksum(bytes: &mut [u8], at: usize, checksum: u16) {
-    if let Some(field) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
-        *field = checksum.to_be_bytes();
-    }
-}

@@ -2,8 +2,8 @@
 
 use driftway_base::{Ecn, Ipv4Addr};
 
-use crate::checksum::Checksum;
-use crate::cursor::{Reader, Writer, set_checksum};
+use crate::checksum::{Checksum, complete_checksum};
+use crate::cursor::{Reader, Writer};
 use crate::{DecodeError, EncodeError};
 
 /// Length of an IPv4 header without options (bytes).
@@ -83,27 +83,35 @@ impl IpHeader {
         fields.u32(self.source.to_bits())?;
         fields.u32(self.destination.to_bits())?;
         fields.bytes(self.options.as_slice())?;
-        set_checksum(header, 10, Checksum::of(header).finish());
+        complete_checksum(header, 10, Checksum::default());
         Ok(())
     }
 }
 
 /// A decoded header, with the fields that [`IpHeader`] derives.
-pub(crate) struct ParsedHeader {
-    pub(crate) header: IpHeader,
-    pub(crate) protocol: u8,
-    pub(crate) total_len: u16,
+#[derive(Clone, Copy, Debug)]
+pub struct ParsedHeader {
+    /// The fields that a sender chooses.
+    pub header: IpHeader,
+    /// Protocol number of the body.
+    pub protocol: u8,
+    /// Length of the packet (bytes).
+    pub total_len: u16,
     /// Header length (bytes).
-    pub(crate) len: usize,
+    pub len: usize,
     /// Fragment offset (8 bytes); 0 for an unfragmented packet and for a first fragment.
-    pub(crate) fragment_offset: u16,
-    pub(crate) more_fragments: bool,
+    pub fragment_offset: u16,
+    /// More fragments follow.
+    pub more_fragments: bool,
 }
 
 impl ParsedHeader {
     /// Decodes the header at the start of `bytes`. Neither the checksum nor the presence of the whole packet
     /// is verified, because neither holds for the header quoted in an ICMP message.
-    pub(crate) fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
+    ///
+    /// # Errors
+    /// If the bytes do not begin with a whole IPv4 header. Never panics.
+    pub fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut from = Reader(bytes);
         let first = from.u8()?;
         if first >> 4 != VERSION {
@@ -135,6 +143,11 @@ impl ParsedHeader {
             fragment_offset: fragment & FRAGMENT_OFFSET,
             more_fragments: fragment & MORE_FRAGMENTS != 0,
         })
+    }
+
+    /// Returns true for a part of a packet.
+    pub const fn is_fragment(&self) -> bool {
+        self.more_fragments || self.fragment_offset != 0
     }
 }
 

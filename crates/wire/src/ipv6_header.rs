@@ -4,8 +4,8 @@ use core::net::Ipv6Addr;
 
 use driftway_base::Ecn;
 
-use crate::checksum::Checksum;
-use crate::cursor::{Writer, set_checksum};
+use crate::checksum::{Checksum, set_checksum};
+use crate::cursor::Writer;
 use crate::ip::TCP;
 use crate::{EncodeError, TcpSegment};
 
@@ -88,9 +88,9 @@ impl Ipv6Header {
 
     /// The checksum of the upper layer with its pseudo-header (RFC 8200 §8.1); 0 if it includes a correct one.
     pub(crate) fn checksum(&self, protocol: u8, upper: &[u8]) -> u16 {
-        let [source, destination] = [self.source, self.destination].map(|of| of.octets());
-        let sum = Checksum::of(&source).and(&destination);
-        sum.and(&(upper.len() as u32).to_be_bytes()).and(&[0, 0, 0, protocol]).and(upper).finish()
+        let addresses = [self.source, self.destination].map(|address| address.octets());
+        let sum = Checksum::pseudo_header(addresses.as_flattened(), protocol, upper.len());
+        sum.and(upper).finish()
     }
 }
 

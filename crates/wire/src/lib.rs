@@ -61,7 +61,7 @@ pub use aodv::{
     AodvRequest,
 };
 pub use arp::{ARP_LEN, ArpMessage, ArpOperation, HardwareAddr};
-pub use checksum::{Checksum, edit_header};
+pub use checksum::{Checksum, complete_checksum, edit_header};
 pub use codec::Decoded;
 pub use conn_list::{
     CONN_LIST_MAX, CONN_LIST_OPTION, ConnInfo, ConnList, ConnPackets, LostAck, RELAYS_MAX,
@@ -77,7 +77,7 @@ pub use error::{DecodeError, EncodeError};
 pub use ethernet::{ETHERNET_HEADER_LEN, EtherType, EthernetFrame};
 pub use icmp::{IcmpMessage, QuotedPacket, UnreachableCode};
 pub use icmpv6::{Icmpv6Message, Icmpv6Unreachable};
-pub use ip::{IPV4_HEADER_LEN, IpHeader, IpOptions};
+pub use ip::{IPV4_HEADER_LEN, IpHeader, IpOptions, ParsedHeader};
 pub use ipv6::Ipv6Packet;
 pub use ipv6_header::{IPV6_HEADER_LEN, IPV6_MIN_MTU, Ipv6Header, edit_ipv6_header};
 pub use packet::{Body, Packet};

@@ -49,7 +49,7 @@ const EXCESS_FIRST_MAX: u64 = 2 * ONE;
 /// Segments of an episode, beyond which each counts as a further episode: TCP sends a burst when a reduction is
 /// undone, and a short queue drops most of it.
 const LOST_MAX: u32 = 2;
-/// After a proof each lost segment counts, because a large window has an episode in each round trip anyway. There are
+/// The factor after a proof: each lost segment counts, because a large window has an episode in each round trip anyway. There are
 /// more of them to count, so that the test is stricter.
 const RATE_FACTOR_PROVEN: u64 = 2;
 const EXCESS_MAX: u64 = 6 * ONE;

@@ -166,7 +166,7 @@ impl ConnectionEnd {
         }
     }
 
-    /// Before the first sample the kernel has none.
+    /// Returns false before the first sample, when the kernel has none.
     fn has_rtt(&self) -> bool {
         self.tcp.info.rtt > 0
     }

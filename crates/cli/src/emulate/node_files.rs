@@ -46,7 +46,7 @@ fn resolv_conf(resolvers: &[Ipv4Addr]) -> String {
 const RESOLV_CONF: &str = "# This network has no resolver; the nodes' names are in /etc/hosts.\n\
                            options timeout:1 attempts:1\n";
 
-/// Of two addresses of a name programs take that of IPv4 (RFC 6724 §2.1), which every network carries.
+/// Makes programs take the address of IPv4 of two that a name has (RFC 6724 §2.1): every network carries it.
 const GAI_CONF: &str = "precedence ::ffff:0:0/96 100\n";
 
 /// Content of `/etc/hosts`: each node by its name, and by its number unless another node has that for a

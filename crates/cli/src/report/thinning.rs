@@ -14,8 +14,8 @@ pub const fn span_contains((from, to): Span, at: f64) -> bool {
     from <= at && at <= to
 }
 
-/// At most about `most` of the steps: the lowest and the highest of each stretch, which are shorter within `shown`, so that
-/// the others are too close to be seen and no extreme is lost.
+/// Selects at most about `most` of the steps: the lowest and the highest of each stretch, which are shorter within
+/// `shown`, so that the others are too close to be seen and no extreme is lost.
 pub fn thin(corners: &[(f64, f64)], shown: Span, most: usize) -> Vec<(f64, f64)> {
     if corners.len() <= most {
         return corners.to_vec();
@@ -28,7 +28,7 @@ pub fn thin(corners: &[(f64, f64)], shown: Span, most: usize) -> Vec<(f64, f64)>
     parts.into_iter().flat_map(|(part, most)| extremes(part, most)).collect()
 }
 
-/// At most about `most` of the steps of a stretch.
+/// Selects at most about `most` of the steps of a stretch.
 fn extremes(corners: &[(f64, f64)], most: usize) -> Vec<(f64, f64)> {
     if corners.len() <= most {
         return corners.to_vec();

@@ -395,7 +395,7 @@ pub type LineTrace = Scatter<Option<f64>, Option<f64>>;
 mod test {
     use super::*;
 
-    /// As many segments as a fast link carries: no plot outgrows its share of the page.
+    /// The segments of a fast link: no plot outgrows its share of the page.
     #[test]
     fn many_segments_are_thinned_also_in_the_initial_span() {
         let segment = |number: u64| SentSegment {

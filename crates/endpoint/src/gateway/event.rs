@@ -1,12 +1,14 @@
 //! Events of a gateway for its driver.
 
+use driftway_base::ConnectionId;
+
 use super::side::Side;
 
 /// An event of a split connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GatewayEvent {
     /// The connection.
-    pub connection: usize,
+    pub connection: ConnectionId,
     /// Its kind.
     pub kind: GatewayEventKind,
 }

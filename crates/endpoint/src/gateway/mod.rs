@@ -31,12 +31,13 @@ use std::collections::BTreeMap;
 
 use driftway_aid::Aid;
 use driftway_base::{
-    Ecn, Endpoint, FlowKey, Instant, Ipv4Addr, ReceivedPower, RouteProbe, Seq, Signal,
-    SignalDetails, SignalKind,
+    ConnectionId, Ecn, Endpoint, FlowKey, Instant, Ipv4Addr, ReceivedPower, RouteProbe, Seq,
+    Signal, SignalDetails, SignalKind,
 };
 use driftway_tcp::congestion::CongestionControl;
 use driftway_tcp::{Config, Connection, Transmit, reset_for};
 use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, QuotedPacket, TcpFlags, TcpSegment};
+use typed_index_collections::TiVec;
 
 use crate::Socket;
 use crate::icmp::{IcmpReport, PROTOCOL_TCP, signal_details};
@@ -63,9 +64,9 @@ pub struct Gateway {
     /// Room for the data of one direction of a connection (bytes).
     buffer: u32,
     probes_routes: bool,
-    connections: Vec<SplitConnection>,
+    connections: TiVec<ConnectionId, SplitConnection>,
     /// The connections by their wireless and their wired end.
-    by_ends: BTreeMap<(Endpoint, Endpoint), usize>,
+    by_ends: BTreeMap<(Endpoint, Endpoint), ConnectionId>,
 }
 
 /// Result of a packet for a gateway.
@@ -73,7 +74,7 @@ pub struct Gateway {
 #[allow(clippy::large_enum_variant, reason = "packets move by value, and nothing is allocated")]
 pub enum GatewayOutcome {
     /// Delivered to this connection, which may have packets to send.
-    Connection(usize),
+    Connection(ConnectionId),
     /// Delivered to all connections with an end at this address.
     ConnectionsTo(Ipv4Addr),
     /// A connection is to be opened ([`Gateway::open`]).
@@ -112,7 +113,7 @@ pub struct LegSetup {
 impl Gateway {
     /// Creates a gateway whose connections have a buffer of this size (bytes) for each direction.
     pub fn new(buffer: u32) -> Self {
-        Self { buffer, probes_routes: false, connections: Vec::new(), by_ends: BTreeMap::new() }
+        Self { buffer, probes_routes: false, connections: TiVec::new(), by_ends: BTreeMap::new() }
     }
 
     /// Declares that the driver probes routes over the air at an aid's request
@@ -122,44 +123,44 @@ impl Gateway {
         Self { probes_routes: true, ..self }
     }
 
-    /// Returns the number of connections; they are numbered from 0.
-    pub fn connections(&self) -> usize {
-        self.connections.len()
+    /// Returns all connections.
+    pub fn connections(&self) -> impl Iterator<Item = ConnectionId> + Clone + use<> {
+        (0..self.connections.len()).map(ConnectionId::from)
     }
 
     /// Returns the socket of a leg.
-    pub fn socket(&self, connection: usize, side: Side) -> Option<&Socket> {
+    pub fn socket(&self, connection: ConnectionId, side: Side) -> Option<&Socket> {
         Some(&self.connections.get(connection)?.leg(side).socket)
     }
 
     /// Returns the number of bytes that have arrived in order from the end on this side: no more may be
     /// acknowledged to it.
-    pub fn accepted_bytes(&self, connection: usize, from: Side) -> u64 {
+    pub fn accepted_bytes(&self, connection: ConnectionId, from: Side) -> u64 {
         self.connections.get(connection).map_or(0, |of| of.leg(from).accepted_bytes())
     }
 
     /// Returns the number of bytes that the end on this side has acknowledged to the gateway.
-    pub fn acknowledged_bytes(&self, connection: usize, by: Side) -> u64 {
+    pub fn acknowledged_bytes(&self, connection: ConnectionId, by: Side) -> u64 {
         self.connections.get(connection).map_or(0, |of| of.leg(by).acknowledged_bytes())
     }
 
     /// Returns the number of bytes on their way to this side that its end has not acknowledged.
-    pub fn buffered_bytes(&self, connection: usize, towards: Side) -> u64 {
+    pub fn buffered_bytes(&self, connection: ConnectionId, towards: Side) -> u64 {
         self.connections.get(connection).map_or(0, |of| of.leg(towards).buffered_bytes())
     }
 
     /// Returns the most bytes that one direction of a connection has had in its buffer.
-    pub fn longest_buffer(&self, connection: usize) -> u64 {
+    pub fn longest_buffer(&self, connection: ConnectionId) -> u64 {
         self.connections.get(connection).map_or(0, SplitConnection::longest_buffer)
     }
 
     /// Returns the next timeout of a leg's aid.
-    pub fn next_aid_timeout(&self, connection: usize, side: Side) -> Option<Instant> {
+    pub fn next_aid_timeout(&self, connection: ConnectionId, side: Side) -> Option<Instant> {
         self.socket(connection, side)?.next_aid_timeout()
     }
 
     /// Returns the next timeout of a leg's TCP.
-    pub fn next_tcp_timeout(&self, connection: usize, side: Side) -> Option<Instant> {
+    pub fn next_tcp_timeout(&self, connection: ConnectionId, side: Side) -> Option<Instant> {
         self.socket(connection, side)?.next_tcp_timeout()
     }
 
@@ -247,7 +248,7 @@ impl Gateway {
 
     /// Returns the leg whose packet an error message quotes, unless the sequence number was not sent or
     /// is long acknowledged (RFC 5927 §4).
-    fn quoted_leg(&self, quoted: &QuotedPacket) -> Option<(usize, Side)> {
+    fn quoted_leg(&self, quoted: &QuotedPacket) -> Option<(ConnectionId, Side)> {
         if quoted.protocol != PROTOCOL_TCP {
             return None;
         }
@@ -292,20 +293,20 @@ impl Gateway {
     }
 
     /// Returns true if a connection has an end at this address.
-    pub fn has_end(&self, connection: usize, address: Ipv4Addr) -> bool {
+    pub fn has_end(&self, connection: ConnectionId, address: Ipv4Addr) -> bool {
         let of = self.connections.get(connection);
         of.is_some_and(|of| Side::BOTH.iter().any(|side| of.leg(*side).peer.address == address))
     }
 
-    /// Opens a connection: the leg towards the responder connects. Returns its number, which is that of
-    /// an earlier connection between the same ends if there was one.
+    /// Opens a connection: the leg towards the responder connects. It takes the place of an earlier connection
+    /// between the same ends, if there was one.
     pub fn open(
         &mut self,
         now: Instant,
         opening: &Opening,
         wireless: LegSetup,
         wired: LegSetup,
-    ) -> usize {
+    ) -> ConnectionId {
         let leg = |setup: LegSetup, side: Side| {
             let LegSetup { tcp, iss, control, aid } = setup;
             let (initiator, responder) = (opening.initiator, opening.responder);
@@ -330,17 +331,16 @@ impl Gateway {
         let (wireless, wired) = (leg(wireless, Side::Wireless), leg(wired, Side::Wired));
         let connection = SplitConnection::new(wireless, wired, opening.side, syn, self.buffer);
         let key = ends(opening.side, opening.initiator, opening.responder);
-        let free = self.connections.len();
-        let number = *self.by_ends.entry(key).or_insert(free);
-        match self.connections.get_mut(number) {
+        let id = *self.by_ends.entry(key).or_insert(self.connections.next_key());
+        match self.connections.get_mut(id) {
             Some(earlier) => *earlier = connection,
             None => self.connections.push(connection),
         }
-        number
+        id
     }
 
     /// Handles the timeout of a leg's aid.
-    pub fn on_aid_timeout(&mut self, now: Instant, connection: usize, side: Side) {
+    pub fn on_aid_timeout(&mut self, now: Instant, connection: ConnectionId, side: Side) {
         if let Some(connection) = self.connections.get_mut(connection) {
             connection.leg_mut(side).socket.on_aid_timeout(now);
             connection.run(now);
@@ -348,7 +348,7 @@ impl Gateway {
     }
 
     /// Handles the timeout of a leg's TCP.
-    pub fn on_tcp_timeout(&mut self, now: Instant, connection: usize, side: Side) {
+    pub fn on_tcp_timeout(&mut self, now: Instant, connection: ConnectionId, side: Side) {
         if let Some(connection) = self.connections.get_mut(connection) {
             connection.leg_mut(side).socket.on_tcp_timeout(now);
             connection.run(now);
@@ -357,12 +357,16 @@ impl Gateway {
 
     /// Returns the next packet of a connection, in the name of one of its ends, with the segment's
     /// transmission attributes.
-    pub fn poll_transmit(&mut self, now: Instant, connection: usize) -> Option<(Packet, Transmit)> {
+    pub fn poll_transmit(
+        &mut self,
+        now: Instant,
+        connection: ConnectionId,
+    ) -> Option<(Packet, Transmit)> {
         self.connections.get_mut(connection)?.poll_transmit(now)
     }
 
     /// Returns the next event of a connection.
-    pub fn poll_event(&mut self, connection: usize) -> Option<GatewayEvent> {
+    pub fn poll_event(&mut self, connection: ConnectionId) -> Option<GatewayEvent> {
         let kind = self.connections.get_mut(connection)?.poll_event()?;
         Some(GatewayEvent { connection, kind })
     }
@@ -374,7 +378,10 @@ impl Gateway {
 
     /// Returns a changed request of a connection's aid to probe the route over the air to its peer, and
     /// true if it is the first connection to request it; `None`: unchanged.
-    pub fn poll_route_probe(&mut self, connection: usize) -> Option<(Ipv4Addr, RouteProbe, bool)> {
+    pub fn poll_route_probe(
+        &mut self,
+        connection: ConnectionId,
+    ) -> Option<(Ipv4Addr, RouteProbe, bool)> {
         let leg = self.connections.get_mut(connection)?.leg_mut(Side::Wireless);
         let peer = leg.peer.address;
         let before = leg.socket.reported_route_probe();

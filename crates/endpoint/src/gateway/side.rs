@@ -3,9 +3,9 @@
 /// A side of a gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// Towards the air.
+    /// The side of the air.
     Wireless,
-    /// Towards the wires.
+    /// The side of the wires.
     Wired,
 }
 

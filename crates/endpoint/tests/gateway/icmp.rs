@@ -5,7 +5,7 @@ use driftway_endpoint::{GatewayOutcome, Side};
 use driftway_tcp::State;
 use driftway_wire::{IcmpMessage, Packet, UnreachableCode};
 
-use super::rig::{DELAY, EndName, Parts, Rig};
+use super::rig::{CONNECTION, DELAY, EndName, Parts, Rig};
 
 const ROUTER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 5);
 
@@ -28,7 +28,7 @@ fn interrupted(aid: &'static str) -> Rig {
 }
 
 fn state(rig: &Rig) -> &'static str {
-    rig.gateway.socket(0, Side::Wireless).unwrap().aid_state().unwrap()
+    rig.gateway.socket(CONNECTION, Side::Wireless).unwrap().aid_state().unwrap()
 }
 
 /// liu-singh-2001 §III-A: ATCP on the wireless leg is the gateway's.
@@ -42,7 +42,7 @@ fn an_error_about_a_wireless_leg_reaches_its_aid() {
     let error = unreachable(&lost, UnreachableCode::Host);
     assert_eq!(error.ip.destination, EndName::Client.address(), "in whose name it was sent");
     let outcome = rig.gateway.on_packet(rig.now, Side::Wireless, &error);
-    assert_eq!(outcome, GatewayOutcome::Connection(0));
+    assert_eq!(outcome, GatewayOutcome::Connection(CONNECTION));
     assert_eq!(state(&rig), "disconnected");
 }
 

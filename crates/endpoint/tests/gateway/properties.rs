@@ -204,7 +204,7 @@ proptest! {
             let state = rig.end(name).state();
             prop_assert!(matches!(state, State::Closed | State::Listen), "{state:?}");
         }
-        if rig.gateway.connections() > 0 {
+        if rig.gateway.connections().next().is_some() {
             prop_assert_eq!(rig.leg_states(), [State::Closed; 2]);
         }
     }

@@ -1,10 +1,10 @@
 //! Data across a gateway: order, bounded buffers and windows.
 
-use driftway_base::{Instant, Ipv4Addr};
+use driftway_base::{ConnectionId, Instant, Ipv4Addr};
 use driftway_endpoint::Side;
 use driftway_tcp::{Config, State};
 
-use super::rig::{DELAY, EndName, MS, Parts, Rig};
+use super::rig::{CONNECTION, DELAY, EndName, MS, Parts, Rig};
 
 #[test]
 fn both_directions_arrive() {
@@ -16,7 +16,7 @@ fn both_directions_arrive() {
         rig.run_until(Instant::from_secs(60));
         assert_eq!((rig.server.read, rig.client.read), (300_000, 200_000));
         assert_eq!(rig.client.tcp().acknowledged_bytes(), 300_000);
-        assert_eq!(rig.longest_buffer, rig.gateway.longest_buffer(0));
+        assert_eq!(rig.longest_buffer, rig.gateway.longest_buffer(CONNECTION));
         assert!(rig.longest_buffer <= 10_000, "{}", rig.longest_buffer);
     }
 }
@@ -31,8 +31,8 @@ fn a_slow_reader_stops_the_sender() {
     // The receiver's window, the buffer and the gateway's window are full, and nothing else.
     let config = Config::default();
     let window = u64::from(config.receive_buffer);
-    assert_eq!(rig.gateway.buffered_bytes(0, Side::Wired), 20_000);
-    let accepted = rig.gateway.accepted_bytes(0, Side::Wireless);
+    assert_eq!(rig.gateway.buffered_bytes(CONNECTION, Side::Wired), 20_000);
+    let accepted = rig.gateway.accepted_bytes(CONNECTION, Side::Wireless);
     let most = 2 * window + 20_000;
     assert!((most - 2 * u64::from(config.mss)..=most).contains(&accepted), "{accepted} of {most}");
     let acknowledged = rig.client.tcp().acknowledged_bytes();
@@ -73,7 +73,7 @@ fn losses_of_one_leg_stay_on_it() {
     assert_eq!(rig.server.read, 300_000);
     let wired = *rig.client.tcp().stats();
     assert_eq!((wired.timeouts, wired.fast_retransmits), (0, 0));
-    let wireless = rig.gateway.socket(0, Side::Wireless).unwrap().tcp().stats();
+    let wireless = rig.gateway.socket(CONNECTION, Side::Wireless).unwrap().tcp().stats();
     assert!(wireless.retransmissions > 10, "{wireless:?}");
 }
 
@@ -89,7 +89,7 @@ fn marks_of_one_leg_stay_on_it() {
     rig.run_until(Instant::from_secs(60));
     assert_eq!(rig.server.read, 300_000);
     assert_eq!(rig.client.tcp().cwnd_reductions(), 1);
-    let wired = rig.gateway.socket(0, Side::Wired).unwrap().tcp();
+    let wired = rig.gateway.socket(CONNECTION, Side::Wired).unwrap().tcp();
     assert_eq!((wired.cwnd_reductions(), wired.negotiated().ecn), (0, false));
 }
 
@@ -116,8 +116,8 @@ fn ends_are_found_by_address() {
     let mut rig = Rig::new(Parts::default());
     rig.run_until(Instant::from_millis(200));
     for name in EndName::BOTH {
-        assert!(rig.gateway.has_end(0, name.address()));
+        assert!(rig.gateway.has_end(CONNECTION, name.address()));
     }
-    assert!(!rig.gateway.has_end(0, Ipv4Addr::new(10, 0, 0, 9)));
-    assert!(!rig.gateway.has_end(1, EndName::Client.address()));
+    assert!(!rig.gateway.has_end(CONNECTION, Ipv4Addr::new(10, 0, 0, 9)));
+    assert!(!rig.gateway.has_end(ConnectionId::new(1), EndName::Client.address()));
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use driftway_aid::registry;
-use driftway_base::{Duration, Ecn, Endpoint, Instant, Ipv4Addr, Seq};
+use driftway_base::{ConnectionId, Duration, Ecn, Endpoint, Instant, Ipv4Addr, Seq};
 use driftway_endpoint::{
     Gateway, GatewayEventKind, GatewayOutcome, Host, LegSetup, ReceiveOutcome, Side, Socket,
     SocketHandle,
@@ -13,6 +13,8 @@ use driftway_wire::{Body, Packet};
 
 pub const MS: fn(u64) -> Duration = Duration::from_millis;
 pub const DELAY: Duration = Duration::from_millis(20);
+/// The only connection.
+pub const CONNECTION: ConnectionId = ConnectionId::new(0);
 
 /// One of the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,7 +216,7 @@ impl Rig {
         for name in EndName::BOTH {
             self.drain_end(name);
         }
-        for number in 0..self.gateway.connections() {
+        for number in self.gateway.connections() {
             while let Some((packet, _)) = self.gateway.poll_transmit(self.now, number) {
                 self.send_from_gateway(packet);
             }
@@ -247,13 +249,13 @@ impl Rig {
     /// Checks the invariants.
     fn check(&mut self) {
         for name in EndName::BOTH {
-            if self.gateway.connections() == 0 || self.end(name).socket.is_none() {
+            if self.gateway.connections().next().is_none() || self.end(name).socket.is_none() {
                 continue;
             }
             let side = self.side_of(name);
-            let accepted = self.gateway.accepted_bytes(0, side);
-            let acknowledged = self.gateway.acknowledged_bytes(0, side);
-            let buffered = self.gateway.buffered_bytes(0, side);
+            let accepted = self.gateway.accepted_bytes(CONNECTION, side);
+            let acknowledged = self.gateway.acknowledged_bytes(CONNECTION, side);
+            let buffered = self.gateway.buffered_bytes(CONNECTION, side);
             let end = self.end(name);
             let of_end = end.tcp().acknowledged_bytes();
             assert!(of_end <= accepted, "{of_end} acknowledged, {accepted} accepted");
@@ -271,7 +273,7 @@ impl Rig {
                 timers.extend(self.end(name).socket().next_tcp_timeout());
             }
         }
-        for number in 0..self.gateway.connections() {
+        for number in self.gateway.connections() {
             for side in Side::BOTH {
                 timers.extend(self.gateway.next_aid_timeout(number, side));
                 timers.extend(self.gateway.next_tcp_timeout(number, side));
@@ -305,7 +307,7 @@ impl Rig {
     fn on_timeouts(&mut self) {
         let now = self.now;
         let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        for number in 0..self.gateway.connections() {
+        for number in self.gateway.connections() {
             for side in Side::BOTH {
                 if due(self.gateway.next_aid_timeout(number, side)) {
                     self.gateway.on_aid_timeout(now, number, side);
@@ -317,7 +319,7 @@ impl Rig {
                 self.end(name).socket().on_tcp_timeout(now);
             }
         }
-        for number in 0..self.gateway.connections() {
+        for number in self.gateway.connections() {
             for side in Side::BOTH {
                 if due(self.gateway.next_tcp_timeout(number, side)) {
                     self.gateway.on_tcp_timeout(now, number, side);
@@ -351,10 +353,10 @@ impl Rig {
                 };
                 let wireless = setup(self.parts.wireless, u32::MAX - 200_000, self.parts.aid);
                 let wired = setup(self.parts.wired, 1000, "none");
-                assert_eq!(self.gateway.open(now, &opening, wireless, wired), 0);
+                assert_eq!(self.gateway.open(now, &opening, wireless, wired), CONNECTION);
             }
             GatewayOutcome::Reply(answer) => self.send_from_gateway(answer),
-            GatewayOutcome::Connection(number) => assert_eq!(number, 0),
+            GatewayOutcome::Connection(number) => assert_eq!(number, CONNECTION),
             GatewayOutcome::ConnectionsTo(_) | GatewayOutcome::Nothing => {}
         }
     }
@@ -386,7 +388,7 @@ impl Rig {
     /// The states of the client's leg and of the server's.
     pub fn leg_states(&self) -> [State; 2] {
         EndName::BOTH.map(|name| {
-            self.gateway.socket(0, self.side_of(name)).expect("a connection").tcp().state()
+            self.gateway.socket(CONNECTION, self.side_of(name)).expect("a connection").tcp().state()
         })
     }
 }

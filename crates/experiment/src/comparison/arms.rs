@@ -48,9 +48,9 @@ pub const NO_AID: &str = "none";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
-    /// As its paper has it, to the letter.
+    /// The aid as its paper has it, to the letter.
     Literal,
-    /// As driftway recommends it: the defaults of its options, at the sender.
+    /// The aid as driftway recommends it: the defaults of its options, at the sender.
     Recommended,
 }
 

@@ -186,7 +186,7 @@ pub struct CarryBehind {
 pub enum Expectation {
     /// Above 1.
     Gain,
-    /// Below 1.
+    /// The interval lies below 1.
     Loss,
     /// Its 90 % interval lies in 0.97 to 1.03.
     Equal,

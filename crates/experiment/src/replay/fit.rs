@@ -79,11 +79,11 @@ pub fn fit(rows: &Rows, max_bytes: usize) -> io::Result<Fitted> {
 
 /// Sizes of encoded rows on the page (bytes).
 struct Sizes {
-    /// Of a row of each class, with its place in the order.
+    /// The size of a row of each class, with its place in the order.
     classes: Vec<f64>,
-    /// Of a header.
+    /// The size of a header.
     header: f64,
-    /// Of what does not depend on the rows.
+    /// The size of what does not depend on the rows.
     rest: f64,
 }
 

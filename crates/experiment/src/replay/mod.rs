@@ -45,7 +45,7 @@ pub struct ReplayPage {
     pub html: String,
     /// The number of events in it.
     pub events: usize,
-    /// For each run that was thinned, a sentence that says what is left out.
+    /// A sentence for each run that was thinned, which says what is left out.
     pub thinned: Vec<String>,
 }
 

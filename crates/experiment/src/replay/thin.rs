@@ -10,7 +10,7 @@ use super::rows::{Class, Row, Rows};
 pub struct Thinning {
     /// CTS and ACK frames that were received are left out; from 2 on, RTS frames as well.
     pub control: u8,
-    /// Of the packets to which nothing happened, one in this many stays.
+    /// One in this many stays of the packets to which nothing happened.
     pub one_in: u32,
 }
 
@@ -68,7 +68,7 @@ pub struct Choice<'a> {
     thinning: Thinning,
     /// The headers of packets whose whole way stays.
     eventful: Vec<bool>,
-    /// Of each class, which of its rows stay.
+    /// The rows of each class that stay.
     classes: Vec<Stays>,
     /// The outcome of frames that were received, an index of [`Rows::words`].
     received: Option<u32>,
@@ -156,7 +156,7 @@ impl<'a> Choice<'a> {
 /// Numbers of rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// Of each class.
+    /// The number of rows of each class.
     pub classes: Vec<usize>,
     /// Headers of packets.
     pub headers: usize,

@@ -1,6 +1,6 @@
 //! Work that a kernel leaves to hardware when it sends over a virtual interface: checksums, and the segmentation of TCP.
 
-use driftway_wire::Checksum;
+use driftway_wire::{Checksum, ParsedHeader, complete_checksum};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -28,10 +28,9 @@ impl Layout {
         let first = *packet.first()?;
         let layout = match first >> 4 {
             4 => {
-                let is_fragment = number(6)? & 0x3fff != 0;
-                let header = usize::from(first & 0xf) * 4;
-                let protocol = *packet.get(9).filter(|_| !is_fragment)?;
-                Self { is_ipv6: false, protocol, header, len: number(2)? }
+                let ip = ParsedHeader::read(packet).ok().filter(|ip| !ip.is_fragment())?;
+                let len = usize::from(ip.total_len);
+                Self { is_ipv6: false, protocol: ip.protocol, header: ip.len, len }
             }
             6 => {
                 let len = IPV6_HEADER_LEN + number(4)?;
@@ -39,8 +38,7 @@ impl Layout {
             }
             _ => return None,
         };
-        (layout.header >= 20 && layout.header <= layout.len && layout.len <= packet.len())
-            .then_some(layout)
+        (layout.header <= layout.len && layout.len <= packet.len()).then_some(layout)
     }
 
     /// The addresses, for the pseudo-header.
@@ -77,12 +75,13 @@ fn set_checksum(packet: &mut [u8], layout: Layout) {
     if layout.protocol == UDP && !layout.is_ipv6 && place == [0, 0] {
         return;
     }
-    packet[at..at + 2].fill(0);
-    let len = (packet.len() - layout.header) as u32;
-    let sum = Checksum::of(layout.addresses(packet)).and(&len.to_be_bytes());
-    let sum = sum.and(&[0, 0, 0, layout.protocol]).and(&packet[layout.header..]).finish();
-    let sum = if layout.protocol == UDP && sum == 0 { 0xffff } else { sum };
-    packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
+    let len = packet.len() - layout.header;
+    let sum = Checksum::pseudo_header(layout.addresses(packet), layout.protocol, len);
+    complete_checksum(&mut packet[layout.header..], at - layout.header, sum);
+    // RFC 768: zero means that there is no checksum.
+    if layout.protocol == UDP && packet[at..at + 2] == [0, 0] {
+        packet[at..at + 2].fill(0xff);
+    }
 }
 
 /// Divides a segment of TCP; `None` for another packet.
@@ -105,9 +104,7 @@ fn segments(packet: &[u8], layout: Layout, mtu: usize) -> Option<Vec<Vec<u8>>> {
             let identification = u16::from_be_bytes([segment[4], segment[5]]);
             let identification = identification.wrapping_add(number as u16);
             segment[4..6].copy_from_slice(&identification.to_be_bytes());
-            segment[10..12].fill(0);
-            let sum = Checksum::of(&segment[..layout.header]).finish();
-            segment[10..12].copy_from_slice(&sum.to_be_bytes());
+            complete_checksum(&mut segment[..layout.header], 10, Checksum::default());
         }
         let tcp = &mut segment[layout.header..];
         let sequence = sequence.wrapping_add((number * size) as u32);

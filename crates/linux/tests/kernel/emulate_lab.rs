@@ -3,7 +3,7 @@
 use std::net::SocketAddrV4;
 use std::thread;
 
-use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
+use driftway_base::{Duration, Instant, Ipv4Addr, NodeId, Seq};
 use driftway_linux::{
     ConnectionDriver, EmulationReport, ImpairedTun, Namespace, PathEnd, RealClock,
     RunningEmulation, Tun, enable_realtime_scheduling,
@@ -53,7 +53,7 @@ fn cable(running: &RunningEmulation, end: PathEnd, net: u8) -> ImpairedTun {
 fn emulated(scenario: &Scenario, seed: u64) -> (f64, EmulationReport) {
     let running = emulation(scenario, seed).start().unwrap();
     let tcp = scenario.flows[0].tcp.as_ref().unwrap();
-    let [near, far] = [0, 2].map(|node| driftway_sim::tcp_config(tcp, node, seed));
+    let [near, far] = [0, 2].map(|node| driftway_sim::tcp_config(tcp, NodeId::new(node), seed));
     let (here, there) = (cable(&running, PathEnd::Near, 1), cable(&running, PathEnd::Far, 2));
     let receiver = thread::spawn(move || receive(there, &far));
     send(here, &near);

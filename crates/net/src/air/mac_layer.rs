@@ -2,7 +2,7 @@
 
 use driftway_base::{Duration, Instant, StationId};
 use driftway_radio::dcf::{Counters, FrameRecord};
-use driftway_radio::{Dcf, FailReason, MacReport, OutgoingPacket, RadioTime, StationInRange, Tdma};
+use driftway_radio::{Dcf, FailReason, MacReport, OutgoingPacket, Positions, RadioTime, Tdma};
 
 /// The medium with the MAC layers of all stations.
 #[allow(clippy::large_enum_variant, reason = "one value per run")]
@@ -72,24 +72,9 @@ impl MacLayer {
         for_each_mac!(self, mac => mac.events_handled())
     }
 
-    /// The position of a station (m).
-    pub fn position(&mut self, station: StationId, now: Instant) -> (f64, f64) {
-        for_each_mac!(self, mac => mac.positions().position(station, now))
-    }
-
-    /// Moves a station to a position (m), where it stays.
-    pub fn place(&mut self, station: StationId, now: Instant, place: (f64, f64)) {
-        for_each_mac!(self, mac => mac.positions().place(station, now, place));
-    }
-
-    /// Appends every other station that can sense what this one sends to `out`.
-    pub fn stations_in_range(
-        &mut self,
-        now: Instant,
-        station: StationId,
-        out: &mut Vec<StationInRange>,
-    ) {
-        for_each_mac!(self, mac => mac.positions().stations_in_range(now, station, out));
+    /// The positions of stations.
+    pub fn positions(&mut self) -> &mut Positions {
+        for_each_mac!(self, mac => mac.positions())
     }
 
     /// Starts counting the time that radios spend in each state.

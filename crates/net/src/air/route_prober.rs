@@ -29,9 +29,9 @@ struct ProbedDestination {
 }
 
 impl RouteProber {
-    /// A prober that sends at most `most` requests to a destination, at intervals of `every`.
-    pub const fn new(every: Duration, most: u32) -> Self {
-        Self { interval: every, max_requests: most, destinations: Vec::new(), sequence: 0 }
+    /// A prober that sends at most `max_requests` requests to a destination, at this interval.
+    pub const fn new(interval: Duration, max_requests: u32) -> Self {
+        Self { interval, max_requests, destinations: Vec::new(), sequence: 0 }
     }
 
     /// Starts probing a destination for the local host. A probe that is under way continues. Its count
@@ -55,13 +55,10 @@ impl RouteProber {
     pub fn start_single(&mut self, now: Instant, to: Ipv4Addr) {
         self.destinations.retain(|sought| sought.to != to || sought.next_request.is_some());
         if self.destinations.iter().all(|sought| sought.to != to) {
-            let asked = self.max_requests.saturating_sub(1);
-            self.destinations.push(ProbedDestination {
-                to,
-                requests_sent: asked,
-                next_request: Some(now),
-                is_single: true,
-            });
+            let requests_sent = self.max_requests.saturating_sub(1);
+            let next_request = Some(now);
+            let single = ProbedDestination { to, requests_sent, next_request, is_single: true };
+            self.destinations.push(single);
         }
     }
 

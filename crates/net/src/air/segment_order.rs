@@ -15,9 +15,9 @@ pub struct SegmentQueueing {
 
 impl SegmentQueueing {
     pub fn from_scenario(queue: &driftway_scenario::Queue) -> Self {
-        let [sorted, discards] =
+        let [sorted, discards_duplicates] =
             [queue.sorted, queue.discards_repeated].map(Option::unwrap_or_default);
-        Self { sorted, discards_duplicates: discards }
+        Self { sorted, discards_duplicates }
     }
 
     /// True if the queue inspects segments at all.

@@ -1,7 +1,5 @@
 //! Builds an ad hoc network from a scenario.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use driftway_base::{Duration, Instant, Ipv4Addr, NodeId, RadioId, StationId};
 use driftway_link::{AdhocQueue, AdhocQueueConfig, Arp, QueueConfig, RedConfig};
 use driftway_radio::{Dcf, NeighbourSignals, Positions, Propagation, StationInRange, Tdma};
@@ -20,10 +18,12 @@ use crate::addresses::address;
 use crate::air::link_monitor::LinkMonitor;
 use crate::air::mac_layer::MacLayer;
 use crate::air::medium::Medium;
+use crate::air::radio::Radio;
 use crate::air::route_prober::RouteProber;
 use crate::air::segment_order::SegmentQueueing;
 use crate::faults::{FaultPlan, Faults, active_faults};
-use crate::network::{Air, GatewayRoles, Node, Parts, Radio};
+use crate::network::{Node, Parts};
+use crate::wired::gateways::Gateways;
 use crate::wired::route_table::RouteTable;
 use crate::wired::topology::{Topology, WiredRoutes};
 use crate::wired::wires::Wires;
@@ -36,8 +36,7 @@ pub fn build(
     seeds: Seeds,
 ) -> Result<Parts, BuildError> {
     let nodes: Vec<NodeId> = (0..adhoc.nodes()).map(NodeId::new).collect();
-    let pairs: Vec<_> = pairs.iter().map(|(from, to)| (from.number(), to.number())).collect();
-    let air = build_medium(&[(adhoc, nodes.clone())], &nodes, &pairs, seeds.network)?;
+    let air = build_medium(&[(adhoc, nodes.clone())], &nodes, pairs, seeds.network)?;
     let schemes = feedback_schemes(adhoc);
     let own = nodes.iter().zip(air.routing);
     Ok(Parts {
@@ -61,7 +60,7 @@ pub fn build(
             duration,
             seed: seeds.faults,
         })),
-        gateways: GatewayRoles::default(),
+        gateways: Gateways::default(),
     })
 }
 
@@ -74,11 +73,11 @@ pub struct AirParts {
 }
 
 /// Builds the airs of a network, each with these nodes on it, and the routing of all nodes with radios.
-/// Static routes are those that pairs of these nodes need, by their indices in `nodes`.
+/// Static routes are those that pairs of these nodes need.
 pub fn build_medium(
     airs: &[(&Adhoc, Vec<NodeId>)],
     nodes: &[NodeId],
-    pairs: &[(u32, u32)],
+    pairs: &[(NodeId, NodeId)],
     seed: u64,
 ) -> Result<AirParts, BuildError> {
     let stations = airs.iter().enumerate().map(|(air, (adhoc, nodes))| {
@@ -99,17 +98,12 @@ pub fn build_medium(
         || routing.iter().any(|node| node.needs_received_power());
     let neighbour_signals =
         needs_power.then(|| NeighbourSignals::new(all_nodes, propagation.receive_power()));
-    let mut medium = Medium {
-        segment_queueing: SegmentQueueing::from_scenario(&adhoc.queue),
-        neighbour_signals,
-        link_monitor,
-        ..Medium::none()
-    };
+    let segment_queueing = SegmentQueueing::from_scenario(&adhoc.queue);
+    let mut medium = Medium::new(segment_queueing, neighbour_signals, link_monitor);
     let is_promiscuous = routing.iter().any(|node| node.is_promiscuous());
     for air in stations {
         add_air(&mut medium, air, is_promiscuous)?;
     }
-    medium.has_arp = medium.radios.iter().any(|radio| radio.arp.is_some());
     Ok(AirParts { medium, routing })
 }
 
@@ -164,31 +158,19 @@ fn add_air(
         nodes.keys().for_each(|station| mac.set_promiscuous(station));
     }
     let queue = queue_config(adhoc, mac.service_time(RedConfig::TYPICAL_FRAME_BYTES));
-    let id = medium.airs.next_key();
-    let first = medium.radios.len();
-    let radio = |(station, node): (StationId, &NodeId)| Radio {
-        node: *node,
-        air: id,
-        station,
-        queue: AdhocQueue::new(queue, seed, u64::from(station.number())),
-        queue_arrivals: VecDeque::new(),
-        stack_delay,
-        arp: match &adhoc.arp {
-            driftway_scenario::Arp::Off => None,
-            driftway_scenario::Arp::On(keys) => {
-                let hardware = HardwareAddr::of_node(*node);
-                Some(Arp::new(keys.config(), address(*node), hardware))
-            }
-        },
-        link_retry: retry.map(LinkRetry::new),
-        accepted: VecDeque::new(),
-        down_count: 0,
-        heard: BTreeMap::new(),
+    let radio = |(station, node): (StationId, &NodeId)| {
+        let queue = AdhocQueue::new(queue, seed, station.into());
+        let mut radio = Radio::new(*node, queue, stack_delay);
+        radio.link_retry = retry.map(LinkRetry::new);
+        if let driftway_scenario::Arp::On(keys) = &adhoc.arp {
+            let hardware = HardwareAddr::of_node(*node);
+            radio.arp = Some(Arp::new(keys.config(), address(*node), hardware));
+        }
+        radio
     };
-    medium.radios.extend(nodes.iter_enumerated().map(radio));
-    let radios = (first..medium.radios.len()).map(RadioId::from).collect();
+    let radios = nodes.iter_enumerated().map(radio).collect();
     let power = adhoc.radio.energy.as_ref().map(driftway_scenario::Energy::power);
-    medium.airs.push(Air::new(mac, radios, nodes.to_vec(), power));
+    medium.add_air(mac, radios, power);
     Ok(())
 }
 
@@ -230,7 +212,7 @@ fn queue_config(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
 fn node_routing(
     adhoc: &Adhoc,
     nodes: &[NodeId],
-    pairs: &[(u32, u32)],
+    pairs: &[(NodeId, NodeId)],
     airs: &[AirStations<'_>],
     seed: u64,
 ) -> Result<Vec<Box<dyn RoutingProtocol>>, BuildError> {
@@ -239,12 +221,12 @@ fn node_routing(
     Ok(match &adhoc.routing {
         driftway_scenario::Routing::Aodv(aodv) => {
             let config = aodv.config();
-            let one = |node: NodeId| Aodv::new(config, address(node), seed, node.number().into());
+            let one = |node: NodeId| Aodv::new(config, address(node), seed, node.into());
             nodes.map(|node| boxed(one(node))).collect()
         }
         driftway_scenario::Routing::Dsr(dsr) => {
             let config = dsr.config();
-            let one = |node: NodeId| Dsr::new(config, address(node), seed, node.number().into());
+            let one = |node: NodeId| Dsr::new(config, address(node), seed, node.into());
             nodes.map(|node| boxed(one(node))).collect()
         }
         driftway_scenario::Routing::Static(keys) => {
@@ -279,17 +261,19 @@ fn boxed(protocol: impl RoutingProtocol + 'static) -> Box<dyn RoutingProtocol> {
     Box::new(protocol)
 }
 
-/// The shortest paths over the air between the initial positions of nodes, as far as pairs of these, by
-/// their indices, need them: for each node the next hops by destination.
+/// The shortest paths over the air between the initial positions of nodes, as far as pairs of these need them:
+/// for each node the next hops by destination.
 fn shortest_path_tables(
     nodes: &[NodeId],
-    pairs: &[(u32, u32)],
+    pairs: &[(NodeId, NodeId)],
     airs: &[AirStations<'_>],
 ) -> Vec<Vec<(Ipv4Addr, Ipv4Addr)>> {
     let mut tables = vec![Vec::new(); nodes.len()];
     let mut near: Vec<StationInRange> = Vec::new();
     let mut positions: Vec<Positions> = airs.iter().map(|air| air.positions.clone()).collect();
-    let index_of = |node: NodeId| nodes.iter().position(|other| *other == node);
+    let index_of = |node: NodeId| nodes.iter().position(|other| *other == node).map(|n| n as u32);
+    let pairs = pairs.iter().filter_map(|(from, to)| Some((index_of(*from)?, index_of(*to)?)));
+    let pairs: Vec<_> = pairs.collect();
     shortest_paths(
         nodes.len() as u32,
         |index, list| {
@@ -303,11 +287,10 @@ fn shortest_path_tables(
                     air.propagation.initial_power_between(station, other, distance)
                         >= air.propagation.receive_power()
                 });
-                let hearers = decode.filter_map(|hearer| index_of(air.nodes[hearer.station]));
-                list.extend(hearers.map(|index| index as u32));
+                list.extend(decode.filter_map(|hearer| index_of(air.nodes[hearer.station])));
             }
         },
-        pairs,
+        &pairs,
         |node, to, hop| {
             let of = |index: u32| address(nodes[index as usize]);
             tables[node as usize].push((of(to), of(hop)));

@@ -18,7 +18,7 @@ use super::seeds::Seeds;
 use crate::addresses::address;
 use crate::air::medium::Medium;
 use crate::faults::{FaultPlan, Faults, active_faults};
-use crate::network::{GatewayRoles, Node, Parts};
+use crate::network::{Node, Parts};
 use crate::wired::gateways::Gateways;
 use crate::wired::route_table::RouteTable;
 use crate::wired::topology::{Topology, WiredRoutes};
@@ -40,7 +40,7 @@ pub fn build(
     let mut parts = Parts {
         topology: Topology::new(count, endpoints, WiredRoutes::Table(plan.routes())),
         wires: build_wires(&links, seeds.network),
-        medium: Medium::none(),
+        medium: Medium::default(),
         nodes: (0..count).map(wired).collect(),
         faults: Faults::new(active_faults(&FaultPlan {
             faults: &mixed.faults,
@@ -48,10 +48,9 @@ pub fn build(
             duration: scenario.duration,
             seed: seeds.faults,
         })),
-        gateways: GatewayRoles {
-            choice: None,
-            splitting: mixed.splitting_gateway().map(|gateway| NodeId::new(gateway.node)),
-        },
+        gateways: Gateways::splitting(
+            mixed.splitting_gateway().map(|gateway| NodeId::new(gateway.node)),
+        ),
     };
     if let Some(first) = mixed.airs.first() {
         let pairs = pairs.iter().filter_map(|(from, to)| plan.radio_pair(*from, *to));
@@ -104,8 +103,8 @@ impl Wiring {
         Self { table, radios, gateways, ranked }
     }
 
-    /// The choice of gateways; `None` if no node has one.
-    fn choice(&self) -> Option<Gateways> {
+    /// Lets each node without a radio choose from the gateways that it reaches.
+    fn choose_gateways(&self, gateways: &mut Gateways) {
         let joins = |node: NodeId| {
             let joined = |other: &NodeId| self.table.next_link(node, *other).is_some();
             self.ranked.keys().take(node.index()).find(joined).unwrap_or(node)
@@ -113,8 +112,7 @@ impl Wiring {
         let of_node =
             self.ranked.iter_enumerated().map(|(node, gateways)| (node, gateways.clone()));
         let of_node = of_node.filter(|(node, _)| !self.has_radio(*node)).collect();
-        let gateways = Gateways::new(self.ranked.keys().map(joins).collect(), of_node);
-        gateways.has_choice().then_some(gateways)
+        gateways.set_choice(self.ranked.keys().map(joins).collect(), of_node);
     }
 
     fn has_radio(&self, node: NodeId) -> bool {
@@ -138,18 +136,14 @@ impl Wiring {
         routes
     }
 
-    /// Returns the nodes with radios, by their indices, between which packets of a flow go over the air; `None`:
-    /// they do not.
-    fn radio_pair(&self, from: NodeId, to: NodeId) -> Option<(u32, u32)> {
+    /// Returns the nodes with radios between which packets of a flow go over the air; `None`: they do not.
+    fn radio_pair(&self, from: NodeId, to: NodeId) -> Option<(NodeId, NodeId)> {
         if self.table.next_link(from, to).is_some() {
             return None;
         }
-        let index = |node: NodeId| {
-            let gateway = (*self.gateways.get(node)?)?;
-            self.radios.iter().position(|radio| *radio == gateway)
-        };
-        let (from, to) = (index(from)?, index(to)?);
-        (from != to).then_some((from as u32, to as u32))
+        let gateway = |node| *self.gateways.get(node)?;
+        let (from, to) = (gateway(from)?, gateway(to)?);
+        (from != to).then_some((from, to))
     }
 
     /// The wired nodes for which a gateway answers.
@@ -181,6 +175,8 @@ impl Wiring {
         parts.medium = air.medium;
         use driftway_scenario::Routing;
         let is_static = matches!(adhoc.routing, Routing::Static(_) | Routing::None(_));
-        parts.gateways.choice = self.choice().filter(|_| !is_static);
+        if !is_static {
+            self.choose_gateways(&mut parts.gateways);
+        }
     }
 }

@@ -12,8 +12,9 @@ use super::seeds::Seeds;
 use crate::addresses::address;
 use crate::air::medium::Medium;
 use crate::faults::{FaultPlan, Faults, active_faults};
-use crate::network::{GatewayRoles, Node, Parts};
+use crate::network::{Node, Parts};
 use crate::wired::chain::{Chain, ChainLinks};
+use crate::wired::gateways::Gateways;
 use crate::wired::topology::{Topology, WiredRoutes};
 use crate::wired::wires::Wires;
 
@@ -27,9 +28,9 @@ pub fn build(path: &Path, duration: Time, seeds: Seeds) -> Parts {
         topology: Topology::new(nodes, endpoints, WiredRoutes::Chain(chain)),
         faults: Faults::new(active_faults(&plan)),
         wires: build_wires(&links, seeds.network),
-        medium: Medium::none(),
+        medium: Medium::default(),
         nodes: feedback(path, nodes).map(Node::wired).collect(),
-        gateways: GatewayRoles::default(),
+        gateways: Gateways::default(),
     }
 }
 
@@ -90,8 +91,10 @@ mod test {
         let scenario = Scenario::parse("path.toml", text, &[]).unwrap();
         let driftway_scenario::Network::Path(path) = &scenario.network else { panic!("a path") };
         let parts = build(path, Time(Duration::from_secs(9)), Seeds { faults: 1, network: 1 });
-        let serialised = parts.wires.links.into_iter().map(|mut link| {
+        let mut wires = parts.wires;
+        let serialised = wires.links().keys().map(|link| {
             let frame = Frame { id: PacketId::new(0), bytes: 1000, ecn_capable: false, flow: 0 };
+            let link = wires.link_mut(link);
             link.enqueue(Instant::ZERO, Side::A, frame, QueuePosition::Tail);
             link.next_timeout().unwrap().as_nanos() / 1_000_000
         });

@@ -8,9 +8,9 @@ use driftway_scenario::Direction;
 #[derive(Clone, Copy, Debug)]
 pub enum FaultAction {
     /// Cuts a link, and signals that to the hosts at its ends, or not.
-    Cut { link: LinkId, queue: QueueOnPartition, seen: bool },
+    Cut { link: LinkId, queue: QueueOnPartition, signals: bool },
     /// Ends this fault's cut of a link, and signals that to the hosts at its ends, or not.
-    Heal { link: LinkId, signal_ends: bool },
+    Heal { link: LinkId, signals: bool },
     /// Signals to the hosts at the ends of a link that it will be cut.
     SignalFading { link: LinkId, lead: Duration },
     /// Moves the next frames of a side to the front of its queue.

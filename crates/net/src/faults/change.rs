@@ -20,13 +20,13 @@ impl ChangeFault {
     pub(super) fn new(fault: &HopChange, plan: &FaultPlan<'_>, number: u64) -> Self {
         let link = plan.hop(fault.hop);
         let unset = driftway_scenario::Delay::Fixed(Time::default());
-        let present = link.delay.as_ref().map_or(unset, driftway_scenario::LinkDelay::distribution);
+        let delay = link.delay.as_ref().map_or(unset, driftway_scenario::LinkDelay::distribution);
         Self {
             link: link_of(fault.hop),
             fault: fault.clone(),
             stream: RandomStream::new(plan.seed, "change", number),
             rate: BitRate(link.mean_rate()),
-            delay: present,
+            delay,
             next: fault.at.map(|Time(at)| Instant::ZERO + at),
         }
     }

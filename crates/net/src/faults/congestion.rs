@@ -25,21 +25,11 @@ impl CongestionFault {
     pub(super) fn new(fault: &Congestion, side: Side, plan: &FaultPlan<'_>) -> Option<Self> {
         let rate = fault.rate.map_or_else(|| plan.hop(fault.hop).mean_rate(), |BitRate(rate)| rate);
         let bytes: u32 = fault.size.to_config();
-        let Time(lasts) = fault.lasts;
+        let Time(duration) = fault.lasts;
         let gap = rate.transmission_time(bytes);
         let (link, schedule) = (link_of(fault.hop), fault.schedule()?);
         let marks = fault.marks;
-        Some(Self {
-            link,
-            side,
-            schedule,
-            duration: lasts,
-            bytes,
-            gap,
-            marks,
-            fired: 0,
-            active: None,
-        })
+        Some(Self { link, side, schedule, duration, bytes, gap, marks, fired: 0, active: None })
     }
 
     pub(super) fn next_instant(&self) -> Option<Instant> {

@@ -1,8 +1,8 @@
 //! The faults of a network, and the actions that are due.
 
-use driftway_base::{Instant, LinkId};
-use driftway_scenario::FaultKind;
-use driftway_scenario::PartitionSignal;
+use driftway_base::{FaultId, Instant, LinkId};
+use driftway_scenario::{FaultKind, PartitionSignal};
+use typed_index_collections::TiVec;
 
 use super::action::FaultAction;
 use super::active::ActiveFault;
@@ -10,7 +10,7 @@ use super::partition::PartitionNotification;
 
 /// The faults of a network, and their actions that are still to be applied.
 pub struct Faults {
-    active: Vec<ActiveFault>,
+    active: TiVec<FaultId, ActiveFault>,
     /// Actions with the kind of their fault, the next one last.
     planned: Vec<(FaultKind, FaultAction)>,
     /// The allocation is reused.
@@ -20,23 +20,24 @@ pub struct Faults {
 impl Faults {
     /// Takes the faults of a network.
     pub fn new(active: Vec<ActiveFault>) -> Self {
+        let active = active.into();
         Self { active, planned: Vec::with_capacity(4), new_actions: Vec::with_capacity(4) }
     }
 
-    /// Returns the number of faults.
-    pub fn len(&self) -> usize {
-        self.active.len()
+    /// Returns the faults.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = FaultId> + use<> {
+        self.active.keys()
     }
 
     /// Returns the time of the next action of a fault.
-    pub fn next_instant(&self, number: u32) -> Option<Instant> {
-        self.active[number as usize].next_instant()
+    pub fn next_instant(&self, fault: FaultId) -> Option<Instant> {
+        self.active[fault].next_instant()
     }
 
     /// Plans the actions of a fault at this instant before those that are already planned; returns their
     /// number.
-    pub fn fire(&mut self, number: u32, now: Instant) -> usize {
-        let fault = &mut self.active[number as usize];
+    pub fn fire(&mut self, fault: FaultId, now: Instant) -> usize {
+        let fault = &mut self.active[fault];
         fault.fire(now, &mut self.new_actions);
         let kind = fault.kind();
         self.plan(kind)
@@ -45,7 +46,7 @@ impl Faults {
     /// Plans the actions that follow the end of a link's cut; returns their number.
     pub fn on_healed(&mut self, link: LinkId) -> usize {
         let mut planned = 0;
-        for number in (0..self.active.len()).rev() {
+        for number in self.active.keys().rev() {
             let fault = &mut self.active[number];
             fault.on_healed(link, &mut self.new_actions);
             let kind = fault.kind();

@@ -1,10 +1,10 @@
 //! False warnings: hosts are warned of outages that do not occur.
 
 use driftway_base::{Duration, Instant, NodeId};
-use driftway_scenario::{FalseWarning, Schedule, Time};
+use driftway_scenario::{FalseWarning, FaultKind, Schedule, Time};
 
 use super::action::FaultAction;
-use super::outage_times::{Deviation, OutageKind};
+use super::outage_times::Deviation;
 use super::plan::{FaultPlan, link_of};
 
 /// False warnings of outages of a link, or of the radio of a node.
@@ -22,7 +22,7 @@ impl FadingFault {
         Some(Self {
             warning: warning(fault, lead)?,
             schedule: fault.schedule()?,
-            deviation: Deviation { seed: plan.seed, fault: (OutageKind::Fading, number), jitter },
+            deviation: Deviation { seed: plan.seed, fault: (FaultKind::Fading, number), jitter },
             fired: 0,
         })
     }

@@ -40,8 +40,7 @@ impl InterferenceStream {
         let mut all = Vec::new();
         for link in plan.hops.keys() {
             for &side in sides.iter().filter(|side| concerns(link, **side)) {
-                let entity =
-                    number << 32 | u64::from(link.number()) << 1 | u64::from(side == Side::B);
+                let entity = number << 32 | u64::from(link) << 1 | u64::from(side == Side::B);
                 let mut stream = RandomStream::new(plan.seed, "interference", entity);
                 // Streams of several hops start unsynchronized.
                 let next = Instant::ZERO + stream.uniform_duration(Duration::ZERO, gap);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use driftway_base::{Duration, Instant, Probability, RandomStream};
-use driftway_scenario::{Outage, Schedule};
+use driftway_scenario::{FaultKind, Outage, Schedule};
 
 /// An event of a fault's outages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,58 +43,31 @@ pub struct Deviation {
     /// The seed of the random streams.
     pub seed: u64,
     /// The kind of fault, and the fault's number among those of its kind.
-    pub fault: (OutageKind, u64),
+    pub fault: (FaultKind, u64),
     /// The maximum delay of a start.
     pub jitter: Duration,
-}
-
-/// A kind of fault with an own purpose of its random streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutageKind {
-    /// Cuts of a link.
-    Partition,
-    /// Outages of a radio.
-    RadioDown,
-    /// False warnings.
-    Fading,
-    /// Outages of a link or a radio of which nobody is notified.
-    Outage,
 }
 
 impl Deviation {
     /// Returns the delay of occurrence `n`.
     pub fn delay(&self, n: u32) -> Duration {
-        let purpose = match self.fault.0 {
-            OutageKind::Partition => "partition-jitter",
-            OutageKind::RadioDown => "radio-down-jitter",
-            OutageKind::Fading => "fading-jitter",
-            OutageKind::Outage => "outage-jitter",
-        };
-        self.stream(purpose, n).uniform_duration(Duration::ZERO, self.jitter)
+        self.stream("jitter", n).uniform_duration(Duration::ZERO, self.jitter)
     }
 
     /// Returns the duration of occurrence `n`.
     fn duration(&self, n: u32, (shortest, longest): (Duration, Duration)) -> Duration {
-        let purpose = match self.fault.0 {
-            OutageKind::RadioDown => "radio-down-duration",
-            OutageKind::Outage => "outage-duration",
-            OutageKind::Partition | OutageKind::Fading => "partition-duration",
-        };
-        self.stream(purpose, n).uniform_duration(shortest, longest)
+        self.stream("duration", n).uniform_duration(shortest, longest)
     }
 
     /// Returns true if the warning of occurrence `n` is missing.
     fn lacks_warning(&self, n: u32, probability: Probability) -> bool {
-        let purpose = match self.fault.0 {
-            OutageKind::RadioDown => "radio-down-warning",
-            OutageKind::Outage => "outage-warning",
-            OutageKind::Partition | OutageKind::Fading => "partition-warning",
-        };
-        self.stream(purpose, n).bernoulli(probability)
+        self.stream("warning", n).bernoulli(probability)
     }
 
-    fn stream(&self, purpose: &str, n: u32) -> RandomStream {
-        RandomStream::new(self.seed, purpose, self.fault.1 << 32 | u64::from(n))
+    fn stream(&self, what: &str, n: u32) -> RandomStream {
+        let (kind, number) = self.fault;
+        let purpose = format!("{}-{what}", kind.name());
+        RandomStream::new(self.seed, &purpose, number << 32 | u64::from(n))
     }
 }
 
@@ -103,8 +76,8 @@ impl Deviation {
 pub struct Warnings {
     /// The time from a warning to its outage.
     pub lead: Duration,
-    /// The probability that a warning is missing.
-    pub missing: Probability,
+    /// The probability that a warning is lost.
+    pub loss_probability: Probability,
 }
 
 /// A fault's outages: a state machine that is advanced at its next instant.
@@ -196,8 +169,8 @@ impl Outages {
 
     /// The lead time of the next outage's warning, if there is one that is still to come.
     fn pending_lead(&self) -> Option<Duration> {
-        let Warnings { lead, missing } = self.warnings.filter(|_| !self.is_warned)?;
-        (!self.deviation.lacks_warning(self.begun, missing)).then_some(lead)
+        let Warnings { lead, loss_probability } = self.warnings.filter(|_| !self.is_warned)?;
+        (!self.deviation.lacks_warning(self.begun, loss_probability)).then_some(lead)
     }
 }
 
@@ -212,9 +185,10 @@ mod test {
 
     fn outages(jitter: Duration, missing: Option<f64>, fault: u64) -> Outages {
         let schedule = Schedule { first: secs(5), every: Some(secs(30)), count: Some(1000) };
-        let deviation = Deviation { seed: 1, fault: (OutageKind::Partition, fault), jitter };
-        let missing = missing.map(Probability::from_f64);
-        let warnings = missing.map(|missing| Warnings { lead: secs(2), missing });
+        let deviation = Deviation { seed: 1, fault: (FaultKind::Partition, fault), jitter };
+        let loss_probability = missing.map(Probability::from_f64);
+        let warnings =
+            loss_probability.map(|loss_probability| Warnings { lead: secs(2), loss_probability });
         let durations = (secs(10), secs(10));
         Outages::new(Starts::Scheduled(schedule), deviation, durations, warnings)
     }

@@ -7,7 +7,7 @@ use driftway_scenario::{
 };
 
 use super::action::FaultAction;
-use super::outage_times::{Deviation, OutageEvent, OutageKind, Outages, Starts, Warnings};
+use super::outage_times::{Deviation, OutageEvent, Outages, Starts, Warnings};
 use super::plan::{FaultPlan, link_of};
 
 /// Cuts of a hop, or of random hops.
@@ -42,8 +42,7 @@ pub enum PartitionNotification {
 
 impl PartitionFault {
     pub(super) fn new(fault: &Partition, plan: &FaultPlan<'_>, number: u64) -> Self {
-        let kind = (FaultKind::Partition, OutageKind::Partition);
-        Self::with_starts(kind, fault, starts(fault, plan, number), plan, number)
+        Self::with_starts(FaultKind::Partition, fault, starts(fault, plan, number), plan, number)
     }
 
     /// Creates the outages of a hop. `None` in a scenario that was not checked.
@@ -54,23 +53,22 @@ impl PartitionFault {
         number: u64,
     ) -> Option<Self> {
         let starts = Starts::of_outage(outage)?;
-        let kind = (FaultKind::Outage, OutageKind::Outage);
-        Some(Self::with_starts(kind, &outage.of_hop(hop), starts, plan, number))
+        Some(Self::with_starts(FaultKind::Outage, &outage.of_hop(hop), starts, plan, number))
     }
 
     fn with_starts(
-        (kind, outages): (FaultKind, OutageKind),
+        kind: FaultKind,
         fault: &Partition,
         starts: Starts,
         plan: &FaultPlan<'_>,
         number: u64,
     ) -> Self {
         let (lasts, Time(jitter), seed) = (fault.lasts.bounds(), fault.jitter, plan.seed);
-        let missing = Probability::from_f64(fault.signal_loss);
-        let warnings = fault.lead.map(|Time(lead)| Warnings { lead, missing });
-        let deviation = Deviation { seed, fault: (outages, number), jitter };
-        let (loss, restored_loss) = match outages {
-            OutageKind::Outage => ("outage-signal-loss", "outage-signal-loss-restored"),
+        let loss_probability = Probability::from_f64(fault.signal_loss);
+        let warnings = fault.lead.map(|Time(lead)| Warnings { lead, loss_probability });
+        let deviation = Deviation { seed, fault: (kind, number), jitter };
+        let (loss, restored_loss) = match kind {
+            FaultKind::Outage => ("outage-signal-loss", "outage-signal-loss-restored"),
             _ => ("signal-loss", "signal-loss-restored"),
         };
         Self {
@@ -83,7 +81,7 @@ impl PartitionFault {
             announced_link: None,
             loss_stream: RandomStream::new(seed, loss, number),
             restored_loss_stream: RandomStream::new(seed, restored_loss, number),
-            loss_probability: missing,
+            loss_probability,
         }
     }
 
@@ -97,7 +95,7 @@ impl PartitionFault {
     }
 
     pub(super) fn fire(&mut self, now: Instant, actions: &mut Vec<FaultAction>) {
-        let seen = self.fault.signal == PartitionSignal::Link;
+        let signals = self.fault.signal == PartitionSignal::Link;
         match self.outages.advance(now) {
             OutageEvent::Warning(lead) => {
                 let link = self.draw_link();
@@ -111,10 +109,10 @@ impl PartitionFault {
                     PartitionQueue::Wait => QueueOnPartition::Wait,
                     PartitionQueue::Drop => QueueOnPartition::Drop,
                 };
-                actions.push(FaultAction::Cut { link, queue, seen });
+                actions.push(FaultAction::Cut { link, queue, signals });
             }
             OutageEvent::Ends => {
-                let heal = |link| FaultAction::Heal { link, signal_ends: seen };
+                let heal = |link| FaultAction::Heal { link, signals };
                 actions.extend(self.cut_link.take().map(heal));
             }
         }

@@ -6,7 +6,7 @@ use driftway_scenario::{
 };
 
 use super::action::FaultAction;
-use super::outage_times::{Deviation, OutageEvent, OutageKind, Outages, Starts, Warnings};
+use super::outage_times::{Deviation, OutageEvent, Outages, Starts, Warnings};
 use super::plan::FaultPlan;
 
 /// Outages of the radio of a node.
@@ -25,8 +25,7 @@ impl RadioDownFault {
         plan: &FaultPlan<'_>,
         number: u64,
     ) -> Self {
-        let kind = (FaultKind::RadioDown, OutageKind::RadioDown);
-        Self::with_starts(kind, fault, Starts::Scheduled(schedule), plan, number)
+        Self::with_starts(FaultKind::RadioDown, fault, Starts::Scheduled(schedule), plan, number)
     }
 
     /// Creates the outages of a node's radios. `None` in a scenario that was not checked.
@@ -37,21 +36,20 @@ impl RadioDownFault {
         number: u64,
     ) -> Option<Self> {
         let starts = Starts::of_outage(outage)?;
-        let kind = (FaultKind::Outage, OutageKind::Outage);
-        Some(Self::with_starts(kind, &outage.of_radio(node), starts, plan, number))
+        Some(Self::with_starts(FaultKind::Outage, &outage.of_radio(node), starts, plan, number))
     }
 
     fn with_starts(
-        (kind, outages): (FaultKind, OutageKind),
+        kind: FaultKind,
         fault: &RadioDown,
         starts: Starts,
         plan: &FaultPlan<'_>,
         number: u64,
     ) -> Self {
         let (lasts, Time(jitter)) = (fault.lasts.bounds(), fault.jitter);
-        let missing = Probability::from_f64(fault.signal_loss);
-        let warnings = fault.lead.map(|Time(lead)| Warnings { lead, missing });
-        let deviation = Deviation { seed: plan.seed, fault: (outages, number), jitter };
+        let loss_probability = Probability::from_f64(fault.signal_loss);
+        let warnings = fault.lead.map(|Time(lead)| Warnings { lead, loss_probability });
+        let deviation = Deviation { seed: plan.seed, fault: (kind, number), jitter };
         Self {
             kind,
             node: NodeId::new(fault.node),

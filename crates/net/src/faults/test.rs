@@ -67,8 +67,10 @@ fn brief(action: &FaultAction) -> String {
         FaultAction::SignalRadioFading { node, lead } => {
             format!("fade radio {node} {}", lead.as_millis())
         }
-        FaultAction::Cut { link, queue, seen } => format!("cut {link} {queue:?}{}", saw(*seen)),
-        FaultAction::Heal { link, signal_ends: seen } => format!("heal {link}{}", saw(*seen)),
+        FaultAction::Cut { link, queue, signals } => {
+            format!("cut {link} {queue:?}{}", saw(*signals))
+        }
+        FaultAction::Heal { link, signals } => format!("heal {link}{}", saw(*signals)),
         FaultAction::SignalFading { link, lead } => format!("fade {link} {}", lead.as_millis()),
         FaultAction::MoveToFront { link, side, frames } => {
             format!("reorder {link} {side:?} {frames}")

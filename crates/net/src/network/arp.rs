@@ -1,13 +1,14 @@
 //! ARP between routing and the interface queue.
 
-use driftway_base::{DropReason, Instant, NodeId, PacketId, RadioId};
+use driftway_base::{DropReason, Instant, NodeId, RadioId};
 use driftway_link::{Arp, ArpOutput, QueuePosition, Resolution};
 use driftway_wire::ArpMessage;
 
 use super::Network;
 use super::task::Task;
 use crate::addresses::{address, node_of};
-use crate::interface::{Interface, Place};
+use crate::frame_body::FrameBody;
+use crate::interface::{Departure, Place};
 
 impl Network {
     /// Returns true if the hardware address of the packet's next hop is known. If not, ARP holds the
@@ -15,13 +16,12 @@ impl Network {
     pub(super) fn resolve_or_hold(
         &mut self,
         radio: RadioId,
-        id: PacketId,
         neighbour: NodeId,
-        place: QueuePosition,
+        packet: Departure,
     ) -> bool {
-        let of = &mut self.medium.radios[radio];
+        let of = self.medium.radio_mut(radio);
         let Some(arp) = &mut of.arp else { return true };
-        match arp.resolve(self.now, address(neighbour), (id, place)) {
+        match arp.resolve(self.now, address(neighbour), (packet.id, packet.place)) {
             Resolution::Known(_) => true,
             Resolution::Pending => {
                 let node = of.node;
@@ -33,7 +33,7 @@ impl Network {
 
     /// Passes a received ARP message to ARP.
     pub(super) fn receive_arp(&mut self, radio: RadioId, message: &ArpMessage) {
-        let of = &mut self.medium.radios[radio];
+        let of = self.medium.radio_mut(radio);
         if let Some(arp) = &mut of.arp {
             arp.on_message(self.now, message);
             let node = of.node;
@@ -43,24 +43,24 @@ impl Network {
 
     /// Handles the output of a radio's ARP.
     pub(super) fn drain_arp(&mut self, radio: RadioId) {
-        while let Some(output) = self.medium.radios[radio].arp.as_mut().and_then(Arp::poll) {
+        while let Some(output) = self.medium.radio_mut(radio).arp.as_mut().and_then(Arp::poll) {
             match output {
                 ArpOutput::Request(message) => self.send_arp(radio, message, None),
                 ArpOutput::Reply(message) => {
                     self.send_arp(radio, message, message.target_hardware.node());
                 }
                 ArpOutput::Send { id: (id, place), hardware, .. } => {
-                    self.enqueue_after_delay(radio, id, hardware.node(), place);
+                    let next_hop = hardware.node();
+                    self.enqueue_after_delay(radio, Departure { id, next_hop, place });
                 }
                 // A later packet has replaced it, which is no sign that the neighbour has failed
                 // (RFC 1122 §2.4).
                 ArpOutput::Evicted { id: (id, _) } => {
-                    let at = Place::Interface(Interface::Radio(radio), None);
-                    self.drop(at, id, DropReason::Arp);
+                    self.drop(Place::at_radio(radio, None), id, DropReason::Arp);
                 }
                 ArpOutput::Failed { id: (id, _), to } => {
                     if let Some(to) = node_of(to) {
-                        self.work.tasks.push(Task::DrainArp { radio });
+                        self.work.add(Task::DrainArp { radio });
                         return self.on_link_failure(radio, id, to, None);
                     }
                 }
@@ -70,14 +70,14 @@ impl Network {
     }
 
     fn send_arp(&mut self, radio: RadioId, message: ArpMessage, next_hop: Option<NodeId>) {
-        let id = self.packets.insert_arp(message);
-        self.enqueue_after_delay(radio, id, next_hop, QueuePosition::Tail);
+        let id = self.packets.create(FrameBody::Arp(message));
+        self.enqueue_after_delay(radio, Departure { id, next_hop, place: QueuePosition::Tail });
     }
 
     /// Repeats the requests that have not been answered in time.
     pub(super) fn on_arp_timer(&mut self, radio: RadioId) {
         let due = |at: &Instant| *at <= self.now;
-        let of = &mut self.medium.radios[radio];
+        let of = self.medium.radio_mut(radio);
         if let Some(arp) = &mut of.arp
             && arp.next_timeout().as_ref().is_some_and(due)
         {
@@ -89,7 +89,7 @@ impl Network {
     }
 
     fn schedule_arp(&mut self, radio: RadioId) {
-        let of = &self.medium.radios[radio];
+        let of = self.medium.radio(radio);
         if let Some(at) = of.arp.as_ref().and_then(Arp::next_timeout) {
             self.schedule_node(of.node, at);
         }
@@ -157,7 +157,8 @@ mod test {
             (0..3).for_each(|_| send(2, QueuePosition::Tail));
             send(1, place);
             receive_reply_from(&mut network, 1);
-            let head = network.medium.radios[RadioId::new(0)].queue.dequeue(network.now).unwrap();
+            let head =
+                network.medium.radio_mut(RadioId::new(0)).queue.dequeue(network.now).unwrap();
             let packet = network.packets.get(head.id).unwrap();
             assert_eq!(packet.packet.ip.destination, address(NodeId::new(first)), "{place:?}");
         }

@@ -1,12 +1,12 @@
 //! Packets for neighbours, which no node forwards: for all of them, multicast and broadcast, or for one.
 
-use driftway_base::{NodeId, PacketId};
+use driftway_base::NodeId;
 use driftway_link::QueuePosition;
 use driftway_wire::{Packet, RoutedPacket};
 
 use super::Network;
 use crate::addresses::is_of_many;
-use crate::interface::{Interface, LinkEnd, Outcome, Place};
+use crate::interface::{Departure, Interface, LinkEnd};
 
 impl Network {
     /// Returns the interfaces of a node.
@@ -19,62 +19,40 @@ impl Network {
     /// Sends a packet of a node's own host to all neighbours on one interface: to the other end of a wire,
     /// or as a broadcast frame. Each host among them gets it, whatever its destination; nobody forwards
     /// it.
-    pub fn broadcast(&mut self, node: NodeId, interface: Interface, mut packet: Packet) {
-        self.identify(node, &mut packet);
-        let id = self.packets.insert(&packet);
-        match interface {
-            Interface::Wire(_) => self.enqueue(interface, id, None, QueuePosition::Tail),
-            Interface::Radio(radio) => {
-                self.enqueue_after_delay(radio, id, None, QueuePosition::Tail);
-            }
-        }
+    pub fn broadcast(&mut self, node: NodeId, interface: Interface, packet: Packet) {
+        self.send_over(node, interface, packet, None);
     }
 
     /// Sends a packet of a node's own host to a neighbour, past all routing and its ARP: over the first wire between
     /// them, or else over the air. Its destination has to be the neighbour's address. Returns false if they have
     /// neither in common.
-    pub fn send_to_neighbour(&mut self, node: NodeId, to: NodeId, mut packet: Packet) -> bool {
-        let leads_there = |end: &LinkEnd| self.topology.across(end.link, end.side) == to;
+    pub fn send_to_neighbour(&mut self, node: NodeId, to: NodeId, packet: Packet) -> bool {
+        let leads_there = |end: &LinkEnd| self.topology.across(*end) == to;
         let wire = self.topology.link_ends(node).find(leads_there);
         let radio = || self.medium.choose_radio(&self.nodes.get(node)?.radios, to);
         let interface = wire.map(Interface::Wire).or_else(|| radio().map(Interface::Radio));
         let Some(interface) = interface else { return false };
-        self.identify(node, &mut packet);
-        let id = self.packets.insert(&packet);
+        self.send_over(node, interface, packet, Some(to));
+        true
+    }
+
+    fn send_over(
+        &mut self,
+        node: NodeId,
+        interface: Interface,
+        packet: Packet,
+        next_hop: Option<NodeId>,
+    ) {
+        let id = self.create(node, packet);
+        let packet = Departure { id, next_hop, place: QueuePosition::Tail };
         match interface {
-            Interface::Wire(_) => self.enqueue(interface, id, None, QueuePosition::Tail),
-            Interface::Radio(radio) => {
-                self.enqueue_after_delay(radio, id, Some(to), QueuePosition::Tail);
-            }
+            Interface::Wire(_) => self.enqueue(interface, packet),
+            Interface::Radio(radio) => self.enqueue_after_delay(radio, packet),
         }
-        true
-    }
-
-    /// Delivers a packet for all neighbours that has come over a wire; false if it is another.
-    pub(super) fn takes_from_wire(&mut self, node: NodeId, id: PacketId) -> bool {
-        let Some(routed) = self.packets.get(id) else { return false };
-        if !is_of_neighbours(routed) {
-            return false;
-        }
-        if let Some(packet) = self.end(Place::Node(node), id, Outcome::Delivered) {
-            self.deliver_to_host(node, &packet);
-        }
-        true
-    }
-
-    /// Delivers a copy of a packet for all neighbours that has come over the air; false if it is another.
-    pub(super) fn takes_from_air(&mut self, node: NodeId, packet: &RoutedPacket) -> bool {
-        if !is_of_neighbours(packet) {
-            return false;
-        }
-        self.packets.copy();
-        self.end_routed(Place::Node(node), packet, Outcome::Delivered);
-        self.deliver_to_host(node, &packet.packet);
-        true
     }
 }
 
 /// True for a packet of a host for all neighbours.
-fn is_of_neighbours(packet: &RoutedPacket) -> bool {
+pub(super) fn is_of_neighbours(packet: &RoutedPacket) -> bool {
     !packet.is_control() && is_of_many(packet.packet.ip.destination)
 }

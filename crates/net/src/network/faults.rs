@@ -1,7 +1,6 @@
 //! The effects of faults, and packets that a cut link does not carry.
 
-use driftway_base::{DropReason, LinkId, NodeId, PacketId, Signal, SignalKind};
-use driftway_link::QueuePosition;
+use driftway_base::{DropReason, FaultId, LinkId, NodeId, Signal, SignalKind};
 use driftway_route::feedback::{SchemeName, UndeliverablePacket};
 use driftway_scenario::{FaultKind, PartitionSignal};
 use driftway_wire::Packet;
@@ -12,26 +11,26 @@ use super::{Network, OPAQUE_STREAM};
 use crate::addresses::address;
 use crate::event::{Event, FaultPlace};
 use crate::faults::{FaultAction, PartitionNotification};
-use crate::interface::{Interface, LinkEnd, Place};
+use crate::interface::{Departure, Interface, LinkEnd, Place};
 use crate::output::Output;
 
 impl Network {
-    pub(super) fn schedule_fault(&mut self, number: u32) {
-        if let Some(at) = self.faults.next_instant(number) {
-            self.schedule.schedule(TimerId::Fault(number), at);
+    pub(super) fn schedule_fault(&mut self, fault: FaultId) {
+        if let Some(at) = self.faults.next_instant(fault) {
+            self.schedule.schedule(TimerId::Fault(fault), at);
         }
     }
 
     /// Handles the wake-up of a fault.
-    pub(super) fn on_fault(&mut self, number: u32) {
-        let planned = self.faults.fire(number, self.now);
+    pub(super) fn on_fault(&mut self, fault: FaultId) {
+        let planned = self.faults.fire(fault, self.now);
         self.add_planned_actions(planned);
-        self.schedule_fault(number);
+        self.schedule_fault(fault);
     }
 
     /// Adds tasks for this number of planned actions.
     fn add_planned_actions(&mut self, planned: usize) {
-        self.work.tasks.extend(std::iter::repeat_n(Task::ApplyFaultAction, planned));
+        (0..planned).for_each(|_| self.work.add(Task::ApplyFaultAction));
     }
 
     /// Applies the next planned action of a fault.
@@ -44,52 +43,48 @@ impl Network {
     pub(super) fn apply_action(&mut self, kind: FaultKind, action: FaultAction) {
         let now = self.now;
         match action {
-            FaultAction::Cut { link, queue, seen } => {
-                self.connectivity_changes += 1;
-                let is_first = self.wires.count_cut(link);
-                self.wires.links[link].partition(now, queue);
+            FaultAction::Cut { link, queue, signals } => {
+                let is_first = self.wires.cut(now, link, queue);
                 self.report_fault(kind, link, true);
-                if seen && is_first {
+                if signals && is_first {
                     self.signal_link_ends(link, SignalKind::LinkDown);
                 }
-                self.work.tasks.push(Task::MarkLinkReady { link });
+                self.work.add(Task::MarkLinkReady { link });
             }
             FaultAction::SignalFading { link, lead } => {
                 if !self.wires.is_cut(link) {
                     self.signal_link_ends(link, SignalKind::LinkFading { expected_lifetime: lead });
                 }
             }
-            FaultAction::Heal { link, signal_ends } => {
-                self.connectivity_changes += 1;
-                let is_last = self.wires.count_heal(link);
+            FaultAction::Heal { link, signals } => {
+                let is_whole = self.wires.heal(now, link);
                 self.report_fault(kind, link, false);
-                self.work.tasks.push(Task::MarkLinkReady { link });
-                if is_last {
-                    self.wires.links[link].heal(now);
+                self.work.add(Task::MarkLinkReady { link });
+                if is_whole {
                     self.on_link_restored(link);
-                    if signal_ends {
+                    if signals {
                         self.signal_link_ends(link, SignalKind::LinkUp);
                     }
-                    self.work.tasks.push(Task::AfterHeal { link });
+                    self.work.add(Task::AfterHeal { link });
                 }
             }
             FaultAction::MoveToFront { link, side, frames } => {
-                self.wires.links[link].move_next_to_front(side, frames);
+                self.wires.link_mut(link).move_next_to_front(side, frames);
                 self.report_fault(kind, link, true);
             }
             FaultAction::Reverse { link, side, frames, max_wait } => {
-                self.wires.links[link].reverse_next(now, side, frames, max_wait);
+                self.wires.link_mut(link).reverse_next(now, side, frames, max_wait);
                 self.report_fault(kind, link, true);
-                self.work.ready_links.push_back(link);
+                self.work.mark_link_ready(link);
             }
             FaultAction::CrossTraffic { link, side, bytes } => {
                 self.send_cross_traffic(link, side, bytes);
             }
-            FaultAction::Rate { link, rate } => self.wires.links[link].set_rate(now, rate),
-            FaultAction::Delay { link, delay } => self.wires.links[link].set_delay(now, delay),
+            FaultAction::Rate { link, rate } => self.wires.link_mut(link).set_rate(now, rate),
+            FaultAction::Delay { link, delay } => self.wires.link_mut(link).set_delay(now, delay),
             FaultAction::Flood { link, side, begins, marks } => {
                 if marks {
-                    self.wires.links[link].force_marks(side, begins);
+                    self.wires.link_mut(link).force_marks(side, begins);
                 }
                 self.report_fault(kind, link, begins);
             }
@@ -98,19 +93,20 @@ impl Network {
                 let was_on = self.has_radio_on(node);
                 self.switch_radios_off(node, drops_queue);
                 if signals && was_on {
-                    self.signal_radio(node, SignalKind::LinkDown);
+                    self.work.signal(node, Signal::new(SignalKind::LinkDown));
                 }
             }
             FaultAction::RadioUp { node, signals } => {
                 self.report(kind, FaultPlace::Node(node), false);
                 self.switch_radios_on(node);
                 if signals && self.has_radio_on(node) {
-                    self.signal_radio(node, SignalKind::LinkUp);
+                    self.work.signal(node, Signal::new(SignalKind::LinkUp));
                 }
             }
             FaultAction::SignalRadioFading { node, lead } => {
                 if self.has_radio_on(node) {
-                    self.signal_radio(node, SignalKind::LinkFading { expected_lifetime: lead });
+                    let fading = SignalKind::LinkFading { expected_lifetime: lead };
+                    self.work.signal(node, Signal::new(fading));
                 }
             }
         }
@@ -131,47 +127,32 @@ impl Network {
     }
 
     pub(super) fn has_radio_on(&self, node: NodeId) -> bool {
-        self.nodes[node].radios.iter().any(|radio| self.medium.is_on(*radio))
-    }
-
-    /// Signals a change of its radio to a node's host.
-    fn signal_radio(&mut self, node: NodeId, kind: SignalKind) {
-        self.work.signal(node, Signal::new(kind));
+        self.nodes[node].radios.iter().any(|radio| self.medium.radio(*radio).is_on())
     }
 
     /// Switches the radios of a node off. What the node sends over the air waits in their queues, or
     /// is dropped if `drops_queue` is set.
     fn switch_radios_off(&mut self, node: NodeId, drops_queue: bool) {
-        self.connectivity_changes += 1;
         for n in 0..self.nodes[node].radios.len() {
             let radio = self.nodes[node].radios[n];
-            let of = &mut self.medium.radios[radio];
-            of.down_count += 1;
-            if of.down_count > 1 {
+            if !self.medium.switch_off(self.now, radio) {
                 continue;
             }
-            let (air, station) = (of.air, of.station);
-            self.medium.airs[air].mac.set_enabled(self.now, station, false);
-            self.schedule_air(air);
-            while drops_queue && let Some(item) = self.medium.radios[radio].queue.dequeue(self.now)
+            self.schedule_air(self.medium.radio(radio).air);
+            while drops_queue
+                && let Some(item) = self.medium.radio_mut(radio).queue.dequeue(self.now)
             {
-                let at = Place::Interface(Interface::Radio(radio), item.next_hop);
-                self.drop(at, item.id, DropReason::Partition);
+                self.drop(Place::at_radio(radio, item.next_hop), item.id, DropReason::Partition);
             }
         }
     }
 
     fn switch_radios_on(&mut self, node: NodeId) {
-        self.connectivity_changes += 1;
         for n in 0..self.nodes[node].radios.len() {
             let radio = self.nodes[node].radios[n];
-            let of = &mut self.medium.radios[radio];
-            of.down_count -= 1;
-            if of.down_count == 0 {
-                let (air, station) = (of.air, of.station);
-                self.medium.airs[air].mac.set_enabled(self.now, station, true);
+            if self.medium.switch_on(self.now, radio) {
                 self.transmit_next(radio);
-                self.schedule_air(air);
+                self.schedule_air(self.medium.radio(radio).air);
             }
         }
     }
@@ -188,30 +169,28 @@ impl Network {
     pub(super) fn on_packet_refused(
         &mut self,
         link_end: LinkEnd,
-        id: PacketId,
-        place: QueuePosition,
+        Departure { id, place, .. }: Departure,
     ) {
         let link = link_end.link;
         let notification = self.faults.draw_notification(link);
         let node = self.topology.node_of(link_end);
+        let Some(packet) = self.packets.get(id).map(|routed| routed.packet) else { return };
         if notification == Some(PartitionNotification::RouteFailure)
-            && let Some(packet) = self.packets.get(id).map(|routed| routed.packet)
             && self.on_route_failed(link_end, &packet)
         {
             return self.forward(node, id, place);
         }
         let at = Place::Interface(Interface::Wire(link_end), None);
-        let dropped = self.drop(at, id, DropReason::Unreachable);
-        if let Some(packet) = dropped
-            && packet.ip.source == address(node)
+        self.drop(at, id, DropReason::Unreachable);
+        if packet.ip.source == address(node)
             && self.faults.cut_signal(link) == Some(PartitionSignal::Link)
         {
-            self.work.outputs.push_back(Output::LocalDrop { node, packet });
+            self.work.request(Output::LocalDrop { node, packet });
         }
         // An error could not quote what is not known.
-        let Some(packet) = dropped.filter(|lost| lost.payload().stream != OPAQUE_STREAM) else {
+        if packet.payload().stream == OPAQUE_STREAM {
             return;
-        };
+        }
         if let Some(PartitionNotification::MessageLost | PartitionNotification::HostUnreachable) =
             notification
         {

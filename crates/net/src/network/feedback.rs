@@ -1,7 +1,7 @@
 //! Route failure feedback: the messages that a node sends about packets that it could not deliver, and
 //! the reports of its routing about routes of its own host.
 
-use driftway_base::{DropReason, FailedLink, Ipv4Addr, NodeId, Signal, SignalDetails, SignalKind};
+use driftway_base::{DropReason, FailedLink, Ipv4Addr, NodeId, SignalKind};
 use driftway_link::QueuePosition;
 use driftway_route::feedback::{FeedbackOutput, NextHop, Scheme, UndeliverablePacket};
 use driftway_wire::Packet;
@@ -38,7 +38,7 @@ impl Network {
             let lost = UndeliverablePacket { packet, reason, link, packet_id: None };
             feedback.on_undeliverable(self.now, &lost);
         }
-        self.work.tasks.push(Task::DrainFeedback { node });
+        self.work.add(Task::DrainFeedback { node });
     }
 
     /// Handles the output of a node's feedback: sends its messages, passes its signals to the host,
@@ -50,13 +50,13 @@ impl Network {
                     let lost = self.draw_notice_loss(&message);
                     self.send_notice(node, message, lost);
                     // What was reported to a gateway.
-                    if self.gateways.splitting == Some(node) && !self.work.outputs.is_empty() {
-                        return self.work.tasks.push(Task::DrainFeedback { node });
+                    if self.gateways.splits_at(node) && self.work.has_requests() {
+                        return self.work.add(Task::DrainFeedback { node });
                     }
                 }
                 FeedbackOutput::Signal(signal) => {
                     self.work.signal(node, signal);
-                    return self.work.tasks.push(Task::DrainFeedback { node });
+                    return self.work.add(Task::DrainFeedback { node });
                 }
                 // Every restored wire is reported.
                 FeedbackOutput::Watch(to) => {
@@ -74,23 +74,23 @@ impl Network {
     /// Handles the loss of a node's route to a destination of its host.
     pub(super) fn on_route_lost(&mut self, node: NodeId, to: Ipv4Addr) {
         self.nodes[node].feedback.on_route_lost(self.now, to);
-        self.work.tasks.push(Task::DrainFeedback { node });
+        self.work.add(Task::DrainFeedback { node });
     }
 
     /// Handles the start of a route discovery for a destination of a node's host.
     pub(super) fn on_discovery_started(&mut self, node: NodeId, to: Ipv4Addr) {
         self.nodes[node].feedback.on_discovery_started(self.now, to);
-        self.work.tasks.push(Task::SignalDiscovery { node, to });
-        self.work.tasks.push(Task::DrainFeedback { node });
+        self.work.add(Task::SignalDiscovery { node, to });
+        self.work.add(Task::DrainFeedback { node });
     }
 
     pub(super) fn signal_discovery(&mut self, node: NodeId, to: Ipv4Addr) {
-        self.signal_destination(node, to, SignalKind::RouteDiscovery);
+        self.work.signal_destination(node, to, SignalKind::RouteDiscovery);
     }
 
     /// Handles a new route to a destination of a node's host.
     pub(super) fn on_route_found(&mut self, node: NodeId, to: Ipv4Addr) {
-        self.work.tasks.push(Task::RestoreRoute { node, to });
+        self.work.add(Task::RestoreRoute { node, to });
         self.on_peer_found(node, to);
     }
 
@@ -101,13 +101,7 @@ impl Network {
         if let Some(next_hop) = next_hop {
             feedback.on_next_hop_restored(next_hop);
         }
-        self.work.tasks.push(Task::DrainFeedback { node });
-    }
-
-    /// Passes a signal about a destination to a node's host.
-    pub(super) fn signal_destination(&mut self, node: NodeId, to: Ipv4Addr, kind: SignalKind) {
-        let details = SignalDetails { destination: Some(to), ..SignalDetails::default() };
-        self.work.signal(node, Signal { kind, details });
+        self.work.add(Task::DrainFeedback { node });
     }
 
     /// Returns the next hop over the air to a destination.
@@ -150,7 +144,9 @@ mod test {
         let scenario = Scenario::parse("three.toml", &text, &[]).unwrap();
         let mut network = Network::build(&scenario, 1, 1).unwrap();
         (0..count).for_each(|_| network.on_packet_given_up(NodeId::new(1), packet, reason, None));
-        while let Some(task) = network.work.tasks.pop() {
+        while network.work.pending() > 0
+            && let Some(task) = network.work.next_task()
+        {
             network.run_task(task);
         }
         let routing = network.nodes[NodeId::new(1)].routing.as_mut().unwrap();

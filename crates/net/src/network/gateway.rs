@@ -6,12 +6,28 @@ use driftway_wire::{Body, Packet};
 
 use super::Network;
 use crate::addresses::address;
+use crate::interface::{Outcome, Place};
 use crate::output::Output;
 
 /// The protocol number of TCP.
 const PROTOCOL_TCP: u8 = 6;
 
 impl Network {
+    /// Ends a packet of a connection that a gateway splits there, and passes it to the driver; false if it is
+    /// another.
+    pub(super) fn intercept(&mut self, node: NodeId, id: PacketId, from_air: bool) -> bool {
+        if !self.gateways.splits_at(node) {
+            return false;
+        }
+        let Some(packet) = self.packets.get(id).map(|routed| routed.packet) else { return false };
+        if !self.intercepts(node, &packet) {
+            return false;
+        }
+        self.end(Place::Node(node), id, Outcome::Delivered);
+        self.work.request(Output::Intercepted { node, from_air, packet });
+        true
+    }
+
     /// Returns true if a packet belongs to a connection that a gateway splits: a TCP segment between the
     /// air and the wires, or an ICMP error that quotes one.
     pub(super) fn intercepts(&self, node: NodeId, packet: &Packet) -> bool {
@@ -26,12 +42,6 @@ impl Network {
         }
     }
 
-    /// Returns true if a packet in transit belongs to a connection that a gateway splits.
-    pub(super) fn intercepts_handle(&mut self, node: NodeId, id: PacketId) -> bool {
-        let packet = self.packets.get(id).map(|routed| routed.packet);
-        packet.is_some_and(|packet| self.intercepts(node, &packet))
-    }
-
     /// Returns true if a gateway reaches one address over the air and the other one over wires.
     fn joins_sides(&self, node: NodeId, one: Ipv4Addr, other: Ipv4Addr) -> bool {
         let own = address(node);
@@ -42,6 +52,6 @@ impl Network {
     /// another: it is not sent to that other one.
     pub(super) fn report_to_gateway(&mut self, node: NodeId, message: &Packet) {
         let from_air = self.uses_air(node, message.ip.source);
-        self.work.outputs.push_back(Output::Intercepted { node, from_air, packet: *message });
+        self.work.request(Output::Intercepted { node, from_air, packet: *message });
     }
 }

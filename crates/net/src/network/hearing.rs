@@ -9,25 +9,23 @@ use crate::air::link_monitor::LinkState;
 use crate::output::Output;
 
 impl Network {
-    /// Records a frame that a node received from a neighbour.
+    /// Handles a frame that a node received from a neighbour: whatever uses its power learns of it.
     #[inline]
     pub(super) fn on_neighbour_heard(&mut self, node: NodeId, from: NodeId) {
-        if self.medium.neighbour_signals.is_some() {
-            self.record_signal(node, from);
+        if self.medium.measures_power() {
+            self.measure_power(node, from);
         }
     }
 
-    fn record_signal(&mut self, node: NodeId, from: NodeId) {
-        let power = self.receive_power(from, node);
-        let Some(powers) = &mut self.medium.neighbour_signals else { return };
-        powers.on_signal(self.now, node, from, power);
-        let Some(power) = powers.received_power(node, from) else { return };
+    fn measure_power(&mut self, node: NodeId, from: NodeId) {
+        let radios = &self.nodes[from].radios;
+        let Some(power) = self.medium.measure_power(self.now, node, (from, radios)) else { return };
         let heard = &mut self.nodes[node];
         if let Some(routing) = &mut heard.routing {
             routing.on_received_power(address(from), power);
         }
         for radio in &heard.radios {
-            if let Some(retry) = &mut self.medium.radios[*radio].link_retry {
+            if let Some(retry) = &mut self.medium.radio_mut(*radio).link_retry {
                 retry.on_heard(address(from), power);
             }
         }
@@ -46,7 +44,7 @@ impl Network {
             _ => LinkState::Up,
         });
         let powers = monitor.destinations_via(node, from);
-        self.work.outputs.extend(powers.map(|to| Output::NextHopPower { node, to, power }));
+        powers.for_each(|to| self.work.request(Output::NextHopPower { node, to, power }));
         for (to, link) in changed {
             let kind = match (link, lifetime) {
                 (LinkState::Fading, Some(expected_lifetime)) => {

@@ -1,13 +1,13 @@
 //! Inspection: what can be seen of a network without changing it.
 
-use driftway_base::{AirId, Duration, Instant, Ipv4Addr, LinkId, NodeId, StationId};
-use driftway_link::{PathLink, Side};
+use driftway_base::{AirId, Duration, Instant, Ipv4Addr, LinkId, NodeId};
+use driftway_link::PathLink;
 use driftway_radio::dcf::Counters;
 use driftway_route::RouteStats;
 use driftway_route::feedback::{Feedback, Scheme};
 use typed_index_collections::TiSlice;
 
-use super::{Air, Network};
+use super::Network;
 use crate::addresses::{address, node_at};
 use crate::air::counters::RoutingCounters;
 use crate::digest::Digest;
@@ -38,14 +38,13 @@ impl Network {
 
     /// Returns the links: of a path the hops of the chain first, then those of the parallel routes.
     pub fn links(&self) -> &TiSlice<LinkId, PathLink> {
-        &self.wires.links
+        self.wires.links()
     }
 
     /// Returns the number of a node's interfaces: ends of links, and radios.
     pub fn interface_count(&self, node: NodeId) -> usize {
-        let ends = (self.wires.links.keys())
-            .flat_map(|link| [Side::A, Side::B].map(|side| self.topology.across(link, side)));
-        ends.filter(|at| *at == node).count() + self.nodes.get(node).map_or(0, |n| n.radios.len())
+        let radios = self.nodes.get(node).map_or(0, |node| node.radios.len());
+        self.topology.link_ends(node).count() + radios
     }
 
     /// Returns the air of an interface, if it is a radio, or else that of the node's first radio.
@@ -54,7 +53,7 @@ impl Network {
             Some(Interface::Radio(radio)) => radio,
             _ => *self.nodes.get(node)?.radios.first()?,
         };
-        Some(self.medium.radios[radio].air)
+        Some(self.medium.radio(radio).air)
     }
 
     /// Returns true if some node has a radio.
@@ -72,17 +71,17 @@ impl Network {
 
     /// Returns the number of airs.
     pub fn airs(&self) -> usize {
-        self.medium.airs.len()
+        self.medium.airs().len()
     }
 
     /// Returns the number of airs whose frames are recorded when all events are: TDMA has no records.
     pub fn recorded_airs(&self) -> usize {
-        self.medium.airs.iter().filter(|air| air.mac.is_recording()).count()
+        self.medium.airs().iter().filter(|air| air.mac.is_recording()).count()
     }
 
     /// Returns the duration of the preamble of an air's frames; zero without that air.
     pub fn preamble(&self, air: AirId) -> Duration {
-        self.medium.airs.get(air).map_or(Duration::ZERO, |air| air.mac.preamble())
+        self.medium.airs().get(air).map_or(Duration::ZERO, |air| air.mac.preamble())
     }
 
     /// Returns the digest of what became of all packets.
@@ -97,23 +96,22 @@ impl Network {
 
     /// Returns the number of packets that queues of links and radios have marked.
     pub fn marks(&self) -> u64 {
-        let of_radios = self.medium.radios.iter().map(|radio| radio.queue.counters().marks);
-        self.wires.marks() + of_radios.sum::<u64>()
+        self.wires.marks() + self.medium.marks()
     }
 
     /// Returns the number of packets in the queues of a node.
     pub fn queue_length(&self, node: NodeId) -> usize {
         let wires = self.topology.link_ends(node);
-        let wired: usize = wires.map(|end| self.wires.queue_len(end)).sum();
+        let wired: usize = wires.map(|end| self.links()[end.link].queue_len(end.side)).sum();
         let radios = self.nodes[node].radios.iter();
-        wired + radios.map(|radio| self.medium.radios[*radio].queue.len()).sum::<usize>()
+        wired + radios.map(|radio| self.medium.radio(*radio).queue.len()).sum::<usize>()
     }
 
     /// Returns the position of a node (m) at a time that is neither before the last wake-up nor after the
     /// next one; `None` without a radio.
     pub fn position(&mut self, node: NodeId, at: Instant) -> Option<(f64, f64)> {
-        let radio = &self.medium.radios[*self.nodes[node].radios.first()?];
-        Some(self.medium.airs[radio.air].mac.position(radio.station, at))
+        let (mac, station) = self.medium.mac_of(*self.nodes[node].radios.first()?);
+        Some(mac.positions().position(station, at))
     }
 
     /// Returns the route from one node to another by the present routes, tables or caches, both ends
@@ -156,7 +154,7 @@ impl Network {
             return node_at(routing.next_hop(address(to))?, self.nodes.len());
         }
         let link_end = self.topology.candidate_links(node, to).next()?;
-        Some(self.topology.across(link_end.link, link_end.side))
+        Some(self.topology.across(link_end))
     }
 
     /// Returns true if packets from one node to another use wires only.
@@ -167,7 +165,7 @@ impl Network {
                 break;
             }
             let Some(end) = self.topology.candidate_links(at, to).next() else { break };
-            at = self.topology.across(end.link, end.side);
+            at = self.topology.across(end);
         }
         at == to
     }
@@ -196,15 +194,12 @@ impl Network {
 
     /// Returns the counters of all MAC layers together.
     pub fn mac_counters(&self) -> Counters {
-        self.medium.airs.iter().fold(Counters::default(), |mut sum, air| {
-            sum += air.mac.total_counters();
-            sum
-        })
+        self.medium.mac_counters()
     }
 
     /// Returns the number of events that MAC layers have handled.
     pub fn mac_events(&self) -> u64 {
-        self.medium.airs.iter().map(|air| air.mac.events_handled()).sum()
+        self.medium.airs().iter().map(|air| air.mac.events_handled()).sum()
     }
 
     /// Checks that each packet was delivered, dropped for a reason, or is held by the network.
@@ -222,40 +217,14 @@ impl Network {
     fn packets_held(&self) -> u64 {
         let on_links = self.wires.in_transit();
         let kept: usize = self.nodes.iter().map(|node| node.feedback.buffered_packets()).sum();
-        let local = self.work.local_deliveries.len();
+        let local = self.work.local_deliveries();
         (on_links + kept + local + self.medium.packets_held()) as u64
-    }
-
-    /// Returns the airs that both nodes are on, with their stations.
-    fn common_airs(
-        &self,
-        from: NodeId,
-        to: NodeId,
-    ) -> impl Iterator<Item = (AirId, StationId, StationId)> {
-        let radios = self.nodes.get(from).map_or(&[][..], |node| &node.radios);
-        self.medium.common_with(radios, to).map(|(radio, to)| {
-            let radio = &self.medium.radios[radio];
-            (radio.air, radio.station, to)
-        })
     }
 
     /// Returns true if node `to` can decode what node `from` sends at their present positions: a
     /// radio that is down is in range of none.
     pub(super) fn in_range(&mut self, from: NodeId, to: NodeId) -> bool {
-        for number in 0..self.common_airs(from, to).count() {
-            let Some((air, from, to)) = self.common_airs(from, to).nth(number) else { continue };
-            let Air { mac, radios, .. } = &mut self.medium.airs[air];
-            let is_on = |station: StationId| self.medium.radios[radios[station]].down_count == 0;
-            if is_on(from) && is_on(to) && mac.in_range(self.now, from, to) {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Returns the power at which node `to` receives node `from` at their present positions (W).
-    pub(super) fn receive_power(&mut self, from: NodeId, to: NodeId) -> f64 {
-        let Some((air, from, to)) = self.common_airs(from, to).next() else { return 0.0 };
-        self.medium.airs[air].mac.receive_power(self.now, from, to)
+        let radios = self.nodes.get(from).map_or(&[][..], |node| &node.radios);
+        self.medium.in_range(self.now, radios, to)
     }
 }

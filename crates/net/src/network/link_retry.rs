@@ -10,13 +10,13 @@ impl Network {
     /// Decides about a packet that a link layer failed to send. If the neighbour seems to be in range,
     /// the link layer gets the packet again, ahead of the queue.
     pub(super) fn retry_link(&mut self, radio: RadioId, id: PacketId, to: NodeId) -> bool {
-        let of = &mut self.medium.radios[radio];
+        let of = self.medium.radio_mut(radio);
+        let (node, is_on) = (of.node, of.is_on());
         let Some(retry) = &mut of.link_retry else { return false };
         let Some(packet) = self.packets.get(id).copied() else {
             return false;
         };
-        let (node, is_down) = (of.node, of.down_count > 0);
-        if is_down || !retry.on_failure(self.now, address(to)) {
+        if !is_on || !retry.on_failure(self.now, address(to)) {
             return false;
         }
         let in_range = self.in_range(node, to);
@@ -31,13 +31,13 @@ impl Network {
     /// it.
     pub(super) fn on_frame_sent(&mut self, radio: RadioId, to: Option<NodeId>) {
         if let Some(to) = to {
-            self.on_neighbour_reached(self.medium.radios[radio].node, to);
+            self.on_neighbour_reached(self.medium.radio(radio).node, to);
         }
-        let of = &mut self.medium.radios[radio];
+        let of = self.medium.radio_mut(radio);
         let Some(retry) = &mut of.link_retry else { return };
         self.counters.link_retries_sent += u64::from(retry.on_sent());
         if let Some(to) = to {
-            self.on_neighbour_heard(self.medium.radios[radio].node, to);
+            self.on_neighbour_heard(self.medium.radio(radio).node, to);
         }
     }
 }

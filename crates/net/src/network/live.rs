@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use driftway_base::{LinkId, NodeId};
-use driftway_link::{QueueOnPartition, Side};
+use driftway_link::QueueOnPartition;
 use driftway_scenario::FaultKind;
 
 use super::Network;
@@ -26,15 +26,15 @@ impl Network {
             }
             LiveChange::Errors { link, errors } => {
                 let (link, now) = (self.known(link)?, self.now);
-                self.wires.links[link].set_errors(now, errors);
+                self.wires.link_mut(link).set_errors(now, errors);
                 return Ok(());
             }
             LiveChange::Link { link, is_up } => {
                 let link = self.known(link)?;
                 toggle(&mut self.down_by_driver.links, link, is_up)?;
                 let queue = QueueOnPartition::Drop;
-                let down = FaultAction::Cut { link, queue, seen: true };
-                let up = FaultAction::Heal { link, signal_ends: true };
+                let down = FaultAction::Cut { link, queue, signals: true };
+                let up = FaultAction::Heal { link, signals: true };
                 (partition, if is_up { up } else { down })
             }
             LiveChange::Radio { node, is_up } => {
@@ -49,10 +49,9 @@ impl Network {
                 if !x.is_finite() || !y.is_finite() {
                     return Err(ImpossibleChange::Position);
                 }
-                for radio in self.nodes[node].radios.clone() {
-                    let of = &self.medium.radios[radio];
-                    let (air, station, now) = (of.air, of.station, self.now);
-                    self.medium.airs[air].mac.place(station, now, (x, y));
+                for radio in &self.nodes[node].radios {
+                    let (mac, station) = self.medium.mac_of(*radio);
+                    mac.positions().place(station, self.now, (x, y));
                 }
                 return Ok(());
             }
@@ -63,8 +62,7 @@ impl Network {
 
     /// Returns the nodes at the ends of a link.
     pub fn link_nodes(&self, link: LinkId) -> [NodeId; 2] {
-        let other = |side| self.topology.across(link, side);
-        [other(Side::B), other(Side::A)]
+        self.topology.nodes_of(link)
     }
 
     /// Returns true if a fault or a change has cut a link.
@@ -78,7 +76,7 @@ impl Network {
     }
 
     fn known(&self, link: LinkId) -> Result<LinkId, ImpossibleChange> {
-        if link.index() < self.wires.len() { Ok(link) } else { Err(ImpossibleChange::NoLink) }
+        self.links().get(link).map(|_| link).ok_or(ImpossibleChange::NoLink)
     }
 
     fn with_radio(&self, node: NodeId) -> Result<(), ImpossibleChange> {

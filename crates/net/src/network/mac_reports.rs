@@ -4,10 +4,11 @@ use driftway_base::{AirId, NodeId, PacketId, RadioId, StationId};
 use driftway_radio::MacReport;
 use driftway_route::feedback::Scheme;
 
+use super::Network;
+use super::broadcast::is_of_neighbours;
 use super::over_air::is_network_message;
 use super::task::Task;
-use super::{Air, Network};
-use crate::addresses::{address, is_of_many};
+use crate::addresses::address;
 use crate::digest::RECEIVED;
 use crate::event::Event;
 use crate::frame_body::FrameBody;
@@ -16,30 +17,21 @@ use crate::interface::{Interface, Outcome, Place};
 impl Network {
     /// Handles the reports of an air's MAC layer.
     pub(super) fn handle_reports(&mut self, id: AirId) {
-        let air = &mut self.medium.airs[id];
-        let mut reports = std::mem::take(&mut air.reports);
-        let mut handled = std::mem::take(&mut air.reports_handled);
-        let pending = self.work.tasks.len();
-        while let Some(report) = reports.get(handled) {
-            handled += 1;
-            self.handle_report(id, report);
-            if self.work.has_work_above(pending) {
-                self.work.tasks.insert(pending, Task::Reports { air: id });
-                let air = &mut self.medium.airs[id];
-                (air.reports, air.reports_handled) = (reports, handled);
+        let pending = self.work.pending();
+        while let Some(report) = self.medium.air_mut(id).next_report() {
+            self.handle_report(id, &report);
+            if self.work.waits(pending, Task::Reports { air: id }) {
                 return;
             }
         }
-        reports.clear();
-        self.medium.airs[id].reports = reports;
         self.schedule_air(id);
     }
 
     #[inline]
     fn handle_report(&mut self, air: AirId, report: &MacReport) {
-        let Air { radios, nodes, .. } = &self.medium.airs[air];
-        let radio = |station: StationId| radios[station];
-        let node = |station: StationId| nodes[station];
+        let air = &self.medium.airs()[air];
+        let radio = |station: StationId| air.radio_of(station);
+        let node = |station: StationId| air.node_of(station);
         match *report {
             MacReport::Received { station: at, from, id, .. } => {
                 let (radio, from) = (radio(at), node(from));
@@ -48,18 +40,18 @@ impl Network {
             MacReport::Overheard { station: at, from, to, id, .. } => {
                 let (at, from, to) = (node(at), node(from), node(to));
                 self.on_neighbour_heard(at, from);
-                if self.work.outputs.is_empty() {
+                if !self.work.has_requests() {
                     return self.overhear(at, from, to, id);
                 }
-                self.work.tasks.push(Task::Overhear { node: at, from, to, id });
+                self.work.add(Task::Overhear { node: at, from, to, id });
             }
             MacReport::Sent { station: at, id, to, .. } => {
                 let (radio, to) = (radio(at), to.map(node));
                 self.on_frame_sent(radio, to);
-                if self.work.outputs.is_empty() {
+                if !self.work.has_requests() {
                     return self.end_sent(radio, id);
                 }
-                self.work.tasks.push(Task::EndSent { radio, id });
+                self.work.add(Task::EndSent { radio, id });
             }
             MacReport::Failed { station: at, id, to, reason, .. } => {
                 let (radio, to) = (radio(at), node(to));
@@ -72,9 +64,9 @@ impl Network {
 
     #[inline]
     fn on_received(&mut self, radio: RadioId, from: NodeId, id: PacketId) {
-        let node = self.medium.radios[radio].node;
+        let node = self.medium.radio(radio).node;
         if self.nodes[node].radios.len() > 1 {
-            self.medium.on_heard(self.now, radio, from);
+            self.medium.radio_mut(radio).on_heard(self.now, from);
         }
         let Some(body) = self.packets.body(id) else { return };
         self.digest.add_body(self.now, node.number(), RECEIVED, body);
@@ -83,23 +75,15 @@ impl Network {
             self.recorder.record(|| Event::Received { node, interface, from, body });
         }
         self.on_neighbour_heard(node, from);
-        if self.work.outputs.is_empty() {
+        if !self.work.has_requests() {
             return self.accept(radio, from, id);
         }
-        self.work.tasks.push(Task::Accept { radio, from, id });
+        self.work.add(Task::Accept { radio, from, id });
     }
 
-    /// Passes a received packet to ARP, or to feedback and routing.
+    /// Passes a received packet to ARP, to the host, or to feedback and routing.
     pub(super) fn accept(&mut self, radio: RadioId, from: NodeId, id: PacketId) {
-        let node = self.medium.radios[radio].node;
-        if let Some(FrameBody::Ip(packet)) = self.packets.body(id)
-            && is_of_many(packet.packet.ip.destination)
-        {
-            let packet = *packet;
-            if self.takes_from_air(node, &packet) {
-                return;
-            }
-        }
+        let node = self.medium.radio(radio).node;
         let packet = match self.packets.body(id) {
             Some(FrameBody::Ip(packet)) => packet,
             Some(FrameBody::Arp(message)) => {
@@ -108,23 +92,22 @@ impl Network {
             }
             None => return,
         };
-        let (is_control, is_message) = (packet.is_control(), is_network_message(packet));
-        if !is_control {
-            self.packets.copy();
+        if is_of_neighbours(packet) {
+            let packet = *packet;
+            let id = self.packets.duplicate(&packet);
+            return self.deliver(node, id);
         }
-        if !is_message {
+        if !is_network_message(packet) {
             return self.route_received(node, from, id);
         }
-        if let Some(packet) = self.packets.get(id) {
-            self.nodes[node].feedback.on_message(self.now, packet);
-        }
-        self.work.tasks.push(Task::Route { node, from, id });
+        self.nodes[node].feedback.on_message(self.now, packet);
+        self.work.add(Task::Route { node, from, id });
         self.drain_feedback(node);
     }
 
     #[inline]
     pub(super) fn route_received(&mut self, node: NodeId, from: NodeId, id: PacketId) {
-        let Some(packet) = self.packets.get(id) else { return };
+        let Some(packet) = self.packets.receive(id) else { return };
         if let Some(routing) = &mut self.nodes[node].routing {
             routing.on_packet(self.now, address(from), *packet);
             self.work.mark_ready(node);
@@ -144,10 +127,7 @@ impl Network {
 
     /// Ends a packet that the MAC layer has sent, and sends the next.
     pub(super) fn end_sent(&mut self, radio: RadioId, id: PacketId) {
-        let at = Place::Interface(Interface::Radio(radio), None);
-        if let Some(packet) = self.end(at, id, Outcome::PassedOn) {
-            self.counters.hops.count(&packet);
-        }
+        self.end(Place::at_radio(radio, None), id, Outcome::Sent);
         self.transmit_next(radio);
     }
 }

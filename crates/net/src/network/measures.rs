@@ -2,13 +2,12 @@
 
 use std::collections::VecDeque;
 
-use driftway_base::{Instant, NodeId, StationId};
-use driftway_radio::{RadioTime, StationInRange};
+use driftway_base::{Instant, NodeId};
+use driftway_radio::RadioTime;
 use driftway_wire::Packet;
 use typed_index_collections::{TiVec, ti_vec};
 
 use super::Network;
-use crate::air::radio::Air;
 
 /// The energy that the radios of a node have drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -32,10 +31,9 @@ impl Network {
     pub fn energy(&self, node: NodeId, at: Instant) -> Option<NodeEnergy> {
         let radios = self.nodes.get(node)?.radios.iter();
         let drawn = radios.filter_map(|radio| {
-            let radio = &self.medium.radios[*radio];
-            let Air { mac, power, .. } = &self.medium.airs[radio.air];
-            let time = mac.radio_time(radio.station, at)?;
-            Some(NodeEnergy { joules: power.as_ref()?.energy(&time), time })
+            let station = self.medium.radio(*radio).station;
+            let (joules, time) = self.medium.air_of(*radio).energy(station, at)?;
+            Some(NodeEnergy { joules, time })
         });
         drawn.reduce(|sum, other| NodeEnergy {
             joules: sum.joules + other.joules,
@@ -53,14 +51,14 @@ impl Network {
     pub fn shortest_hops(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
         let mut hops: TiVec<NodeId, u32> = ti_vec![u32::MAX; self.nodes.len()];
         let mut queue = VecDeque::from([from]);
-        let (mut near, mut next) = (Vec::new(), Vec::new());
+        let mut next = Vec::new();
         *hops.get_mut(from)? = 0;
         while let Some(node) = queue.pop_front() {
             if node == to {
                 return Some(hops[node]);
             }
             next.clear();
-            self.add_neighbours(node, &mut near, &mut next);
+            self.add_neighbours(node, &mut next);
             for neighbour in next.drain(..) {
                 if hops[neighbour] == u32::MAX {
                     hops[neighbour] = hops[node] + 1;
@@ -75,34 +73,16 @@ impl Network {
     /// moves, it says how long [`shortest_hops`](Self::shortest_hops) stays the same.
     #[inline]
     pub fn connectivity_changes(&self) -> u64 {
-        self.connectivity_changes
+        self.wires.changes() + self.medium.changes()
     }
 
     /// Adds the nodes that a node can reach by one hop.
-    fn add_neighbours(
-        &mut self,
-        node: NodeId,
-        near: &mut Vec<StationInRange>,
-        neighbours: &mut Vec<NodeId>,
-    ) {
+    fn add_neighbours(&mut self, node: NodeId, neighbours: &mut Vec<NodeId>) {
         let (topology, wires) = (&self.topology, &self.wires);
         let usable = topology.link_ends(node).filter(|end| !wires.is_cut(end.link));
-        neighbours.extend(usable.map(|end| topology.across(end.link, end.side)));
+        neighbours.extend(usable.map(|end| topology.across(end)));
         for radio in &self.nodes[node].radios {
-            let of = &self.medium.radios[*radio];
-            if of.down_count > 0 {
-                continue;
-            }
-            let (air, own) = (of.air, of.station);
-            let Air { mac, radios, nodes, .. } = &mut self.medium.airs[air];
-            near.clear();
-            mac.stations_in_range(self.now, own, near);
-            let all = &self.medium.radios;
-            let hears = |hearer: &StationId| {
-                all[radios[*hearer]].down_count == 0 && mac.in_range(self.now, own, *hearer)
-            };
-            let hearers = near.iter().map(|hearer| hearer.station).filter(hears);
-            neighbours.extend(hearers.map(|station| nodes[station]));
+            self.medium.add_hearers(self.now, *radio, neighbours);
         }
     }
 }

@@ -5,9 +5,9 @@
 //! asked, and goes on with the last task when it is called again. So hosts act at the same points as
 //! if the network called them.
 
+mod accounting;
 mod arp;
 mod broadcast;
-mod ends;
 mod failures;
 mod faults;
 mod feedback;
@@ -33,7 +33,7 @@ mod schedule;
 mod task;
 mod work;
 
-use driftway_base::{AirId, FailedLink, Instant, Ipv4Addr, NodeId, PacketId};
+use driftway_base::{AirId, FailedLink, Instant, Ipv4Addr, NodeId};
 use driftway_link::QueuePosition;
 use driftway_route::feedback::NextHop;
 use driftway_wire::Packet;
@@ -43,9 +43,8 @@ use crate::addresses::address;
 use crate::air::counters::RoutingCounters;
 use crate::air::medium::Medium;
 use crate::digest::Digest;
-use crate::event::{Event, Recording};
+use crate::event::{Event, FailedSend, Recording};
 use crate::faults::Faults;
-use crate::interface::{Outcome, Place};
 use crate::output::Output;
 use crate::packets::PacketsInTransit;
 use crate::wakeups::WakeUp;
@@ -53,7 +52,6 @@ use crate::wired::gateways::Gateways;
 use crate::wired::topology::Topology;
 use crate::wired::wires::Wires;
 
-pub(crate) use crate::air::radio::{Air, Radio};
 use live_change::DownByDriver;
 pub use live_change::{ImpossibleChange, LiveChange};
 pub use measures::NodeEnergy;
@@ -97,7 +95,7 @@ pub struct Network {
     medium: Medium,
     nodes: TiVec<NodeId, Node>,
     faults: Faults,
-    gateways: GatewayRoles,
+    gateways: Gateways,
     packets: PacketsInTransit,
     counters: RoutingCounters,
     digest: Digest,
@@ -106,10 +104,10 @@ pub struct Network {
     recorder: Recorder,
     /// The failed link that routing is reacting to.
     failed_link: Option<FailedLink>,
+    /// The failed attempt to send that routing is handling.
+    failed_send: Option<FailedSend>,
     cross_traffic_bytes: u64,
     down_by_driver: DownByDriver,
-    /// The number of times that wires were cut or restored, and radios switched.
-    connectivity_changes: u64,
     /// The packets that used a link that has failed; the allocation is reused.
     affected_packets: Vec<Packet>,
     /// Next hops of a route notification; the allocation is reused.
@@ -123,27 +121,17 @@ pub(crate) struct Parts {
     pub medium: Medium,
     pub nodes: TiVec<NodeId, Node>,
     pub faults: Faults,
-    pub gateways: GatewayRoles,
-}
-
-/// Roles of gateways besides forwarding.
-#[derive(Default)]
-pub(crate) struct GatewayRoles {
-    /// The gateways of wired nodes to nodes on the air; `None` if there are no several to choose
-    /// from.
-    pub choice: Option<Gateways>,
-    /// The gateway that splits TCP connections; `None`: there is none.
-    pub splitting: Option<NodeId>,
+    pub gateways: Gateways,
 }
 
 impl Network {
     pub(crate) fn new(parts: Parts) -> Self {
         let Parts { topology, wires, medium, nodes, faults, gateways } = parts;
         let with_timers = if medium.is_empty() { 0 } else { nodes.len() };
-        let timers = [faults.len(), wires.len(), medium.airs.len(), with_timers];
+        let timers = [faults.ids().len(), wires.links().len(), medium.airs().len(), with_timers];
         Self {
             now: Instant::ZERO,
-            work: Work::new(wires.len(), nodes.len()),
+            work: Work::new(wires.links().len(), nodes.len()),
             schedule: Schedule::new(timers),
             topology,
             wires,
@@ -151,14 +139,14 @@ impl Network {
             nodes,
             faults,
             gateways,
-            packets: PacketsInTransit::default(),
+            packets: PacketsInTransit::new(),
             counters: RoutingCounters::default(),
             digest: Digest::default(),
             recorder: Recorder::default(),
             failed_link: None,
+            failed_send: None,
             cross_traffic_bytes: 0,
             down_by_driver: DownByDriver::default(),
-            connectivity_changes: 0,
             affected_packets: Vec::with_capacity(64),
             next_hops: Vec::new(),
         }
@@ -166,14 +154,16 @@ impl Network {
 
     /// Starts the network, whose events are recorded from now on as far as `recording` says.
     pub fn start(&mut self, recording: Recording) {
-        self.start_recording(recording);
-        for number in 0..self.faults.len() {
-            self.schedule_fault(number as u32);
+        self.recorder.start(recording);
+        if self.recorder.records_all() {
+            self.medium.set_recording();
+            self.wires.report_transmissions();
         }
+        self.faults.ids().for_each(|fault| self.schedule_fault(fault));
         if !self.medium.is_empty() {
             self.nodes.keys().for_each(|node| self.work.mark_ready(node));
         }
-        self.medium.airs.keys().for_each(|air| self.schedule_air(air));
+        self.medium.airs().keys().for_each(|air| self.schedule_air(air));
     }
 
     /// Returns the time of the next wake-up or an earlier one: the network has nothing to do before
@@ -198,8 +188,8 @@ impl Network {
         match wakeup.timer {
             TimerId::Fault(fault) => self.on_fault(fault),
             TimerId::Link(link) => {
-                self.wires.links[link].on_timeout(self.now);
-                self.work.ready_links.push_back(link);
+                self.wires.link_mut(link).on_timeout(self.now);
+                self.work.mark_link_ready(link);
             }
             TimerId::Air(air) => {
                 let until = self.schedule.next_timeout().min(horizon);
@@ -213,21 +203,21 @@ impl Network {
     /// Keeps the network from running on by itself beyond `at`, where the driver inspects it. That
     /// does not change what happens: [`resume`](Self::resume) goes on.
     pub fn pause_at(&mut self, at: Instant) {
-        self.schedule.pause_at = at;
+        self.schedule.pause_at(at);
     }
 
     /// Returns the instant up to which the network has run, if it has stopped because of
     /// [`pause_at`](Self::pause_at).
     #[inline]
     pub fn paused_at(&self) -> Option<Instant> {
-        self.schedule.paused_at
+        self.schedule.paused_at()
     }
 
     /// Goes on after a pause, if there was one.
     pub fn resume(&mut self) {
-        self.schedule.paused_at = None;
-        for air in self.medium.airs.keys() {
-            if let Some(until) = self.medium.airs[air].paused_until.take() {
+        self.schedule.resume();
+        for air in self.medium.airs().keys() {
+            if let Some(until) = self.medium.air_mut(air).resume() {
                 self.run_air(air, until);
             }
         }
@@ -241,37 +231,13 @@ impl Network {
 
     /// Sends a packet of a node's own host, or of a gateway in the name of another, and numbers it (IP
     /// identification).
-    pub fn send(&mut self, node: NodeId, mut packet: Packet, place: QueuePosition) {
-        self.identify(node, &mut packet);
-        self.send_identified(node, &packet, place);
-    }
-
-    fn send_identified(&mut self, node: NodeId, packet: &Packet, place: QueuePosition) {
-        let to = packet.ip.destination;
-        if self.topology.node_at(to) == Some(node) {
-            let id = self.packets.insert(packet);
-            self.work.local_deliveries.push_back((node, id));
-        } else if self.uses_air(node, to) {
-            self.packets.create();
-            self.send_over_air(node, packet, place);
+    pub fn send(&mut self, node: NodeId, packet: Packet, place: QueuePosition) {
+        let id = self.create(node, packet);
+        if self.topology.node_at(packet.ip.destination) == Some(node) {
+            self.work.deliver_locally(node, id);
         } else {
-            let id = self.packets.insert(packet);
-            self.forward_over_wire(node, id, place);
+            self.forward(node, id, place);
         }
-    }
-
-    /// Numbers a packet that a node sends: the only place at which the IP identification is set, but for
-    /// messages of routing.
-    fn identify(&mut self, node: NodeId, packet: &mut Packet) {
-        let own = address(node);
-        let number = self.nodes[node].next_identification();
-        packet.ip.identification = if packet.ip.source == own {
-            number
-        } else {
-            // What a gateway sends in the name of a host must differ from the host's own, and from another
-            // gateway's.
-            number.wrapping_add((own.to_bits() as u16).wrapping_mul(0x9e37)).max(1)
-        };
     }
 
     /// Returns true if packets for this destination leave a node over the air.
@@ -285,7 +251,7 @@ impl Network {
     /// Returns the next action for a host.
     pub fn poll(&mut self) -> Option<Output> {
         loop {
-            if let Some(output) = self.work.outputs.pop_front() {
+            if let Some(output) = self.work.next_output() {
                 return Some(output);
             }
             // The commonest work by far over wires.
@@ -302,8 +268,8 @@ impl Network {
     fn run_task(&mut self, task: Task) {
         match task {
             Task::PollLink { link } => self.poll_link(link),
-            Task::MarkLinkReady { link } => self.work.ready_links.push_back(link),
-            Task::DeliverLocally { node, id } => self.deliver_locally(node, id),
+            Task::MarkLinkReady { link } => self.work.mark_link_ready(link),
+            Task::DeliverLocally { node, id } => self.deliver(node, id),
             Task::ServeNode { node } => self.serve_node(node),
             Task::AfterHeal { link } => self.after_heal(link),
             Task::ApplyFaultAction => self.apply_next_action(),
@@ -340,13 +306,13 @@ impl Network {
     /// Handles the output of a node's ARP, then that of its routing.
     fn serve_node(&mut self, node: NodeId) {
         let place = QueuePosition::Tail;
-        if !self.medium.has_arp {
+        if !self.medium.has_arp() {
             return self.drain_routing(node, place);
         }
-        self.work.tasks.push(Task::DrainRouting { node, place });
+        self.work.add(Task::DrainRouting { node, place });
         for n in (0..self.nodes[node].radios.len()).rev() {
             let radio = self.nodes[node].radios[n];
-            self.work.tasks.push(Task::DrainArp { radio });
+            self.work.add(Task::DrainArp { radio });
         }
     }
 
@@ -356,43 +322,29 @@ impl Network {
     }
 
     fn schedule_air(&mut self, air: AirId) {
-        if let Some(at) = self.medium.airs[air].mac.next_timeout() {
+        if let Some(at) = self.medium.airs()[air].mac.next_timeout() {
             self.schedule.schedule(TimerId::Air(air), at);
         }
     }
 
     /// Runs the MAC layer of an air until it has something to report, or until something else is due.
     fn run_air(&mut self, id: AirId, until: Instant) {
-        let bound = until.min(self.schedule.pause_at);
-        let air = &mut self.medium.airs[id];
-        self.now = air.mac.run(bound, &mut air.reports).max(self.now);
-        let is_idle = air.reports.is_empty();
+        let bound = self.schedule.bound(until);
+        let air = self.medium.air_mut(id);
+        self.now = air.run(bound).max(self.now);
+        let is_idle = !air.has_reports();
         if self.recorder.records_all() {
             self.record_frames(id);
         }
         if bound < until && is_idle {
             // Continuing later is not an event of its own, so that inspection does not change the run.
-            self.medium.airs[id].paused_until = Some(until);
-            self.schedule.paused_at = Some(bound);
+            self.medium.air_mut(id).pause(until);
+            self.schedule.pause(bound);
         } else if is_idle {
             self.schedule_air(id);
         } else {
-            self.work.tasks.push(Task::Reports { air: id });
+            self.work.add(Task::Reports { air: id });
         }
-    }
-
-    /// Delivers a packet from a node's host to itself.
-    fn deliver_locally(&mut self, node: NodeId, id: PacketId) {
-        let at = Place::Node(node);
-        if let Some(packet) = self.end(at, id, Outcome::Delivered) {
-            self.deliver_to_host(node, &packet);
-        }
-    }
-
-    /// Passes a packet to the host of its destination; it may be the echo reply of a probed peer.
-    fn deliver_to_host(&mut self, node: NodeId, packet: &Packet) {
-        self.on_possible_probe_reply(node, packet);
-        self.work.outputs.push_back(Output::Deliver { node, packet: *packet });
     }
 
     /// Drops packets of a node that are on their way to the queue of its radio.
@@ -403,14 +355,13 @@ impl Network {
         mut is_lost: impl FnMut(&Packet) -> bool,
     ) {
         for radio in self.nodes[node].radios.clone() {
-            let arrivals = std::mem::take(&mut self.medium.radios[radio].queue_arrivals);
-            for arrival in arrivals {
-                if self.packets.get(arrival.id).is_some_and(|routed| is_lost(&routed.packet)) {
-                    let at = Place::Interface(crate::Interface::Radio(radio), arrival.next_hop);
-                    self.drop(at, arrival.id, driftway_base::DropReason::SignalLoss);
-                } else {
-                    self.medium.radios[radio].queue_arrivals.push_back(arrival);
-                }
+            let packets = &mut self.packets;
+            let lost = self.medium.radio_mut(radio).remove_arrivals(|arrival| {
+                packets.get(arrival.id).is_some_and(|routed| is_lost(&routed.packet))
+            });
+            for arrival in lost {
+                let at = crate::interface::Place::at_radio(radio, arrival.next_hop);
+                self.drop(at, arrival.id, driftway_base::DropReason::SignalLoss);
             }
         }
     }
@@ -418,7 +369,7 @@ impl Network {
     /// Loses a packet without a reason, which the accounting must detect.
     #[cfg(feature = "fault-injection")]
     pub fn lose_silently(&mut self, packet: &Packet) {
-        self.packets.insert(packet);
+        self.packets.create(crate::FrameBody::Ip(driftway_wire::RoutedPacket::plain(*packet)));
     }
 }
 

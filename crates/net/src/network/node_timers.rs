@@ -5,39 +5,35 @@ use driftway_base::NodeId;
 
 use super::Network;
 use super::task::Task;
-use crate::air::radio::QueueArrival;
 use crate::interface::Interface;
 
 impl Network {
     /// Handles a wake-up of a node: packets that have reached its queues, and timers of ARP, probes
     /// and routing.
     pub(super) fn on_node_timer(&mut self, node: NodeId) {
-        let pending = self.work.tasks.len();
+        let pending = self.work.pending();
         for n in 0..self.nodes[node].radios.len() {
             let radio = self.nodes[node].radios[n];
-            while let Some(arrival) = self.medium.radios[radio].queue_arrivals.front().copied() {
-                if arrival.at > self.now {
-                    self.schedule_node(node, arrival.at);
-                    break;
-                }
-                self.medium.radios[radio].queue_arrivals.pop_front();
-                let QueueArrival { id, next_hop, place, .. } = arrival;
-                self.enqueue(Interface::Radio(radio), id, next_hop, place);
+            while let Some(packet) = self.medium.radio_mut(radio).next_arrival(self.now) {
+                self.enqueue(Interface::Radio(radio), packet);
+            }
+            if let Some(at) = self.medium.radio(radio).next_arrival_at() {
+                self.schedule_node(node, at);
             }
             self.on_arp_timer(radio);
         }
-        if self.work.has_work_above(pending) {
-            return self.work.tasks.insert(pending, Task::ProbesAndRouting { node });
+        if self.work.waits(pending, Task::ProbesAndRouting { node }) {
+            return;
         }
         self.on_probe_and_routing_timers(node);
     }
 
     /// Announces the probes of a node that are due, and calls its routing if that is.
     pub(super) fn on_probe_and_routing_timers(&mut self, node: NodeId) {
-        let pending = self.work.tasks.len();
+        let pending = self.work.pending();
         self.announce_probes(node);
-        if self.work.has_work_above(pending) {
-            return self.work.tasks.insert(pending, Task::RoutingTimer { node });
+        if self.work.waits(pending, Task::RoutingTimer { node }) {
+            return;
         }
         self.on_routing_timer(node);
     }

@@ -43,7 +43,7 @@ impl Network {
         if let Some(goal) = self.topology.node_at(about) {
             self.next_hops.extend(self.topology.candidate_links(node, goal).map(next_hop_of));
         }
-        self.work.ready_feedback.push_back(node);
+        self.work.mark_feedback_ready(node);
         let feedback = &mut self.nodes[node].feedback;
         let action = feedback.on_notice(self.now, &packet, next_hop_of(over), &self.next_hops);
         if action == NoticeAction::Discard {
@@ -60,10 +60,7 @@ impl Network {
             return false;
         }
         let node = self.topology.node_of(link_end);
-        let link = FailedLink {
-            from: address(node),
-            to: address(self.topology.across(link_end.link, link_end.side)),
-        };
+        let link = FailedLink { from: address(node), to: address(self.topology.across(link_end)) };
         let Some(rfn) = self.nodes[node].feedback.scheme_mut(SchemeName::Rfn) else { return false };
         rfn.on_next_hop_failed(packet.ip.destination, next_hop_of(link_end), link);
         true
@@ -84,14 +81,14 @@ impl Network {
                 now,
                 &UndeliverablePacket { packet, reason, link: None, packet_id: None },
             );
-            self.work.ready_feedback.push_back(node);
+            self.work.mark_feedback_ready(node);
         }
     }
 
     /// Handles a packet for which a router knows no usable route.
     pub(super) fn on_no_route(&mut self, node: NodeId, id: PacketId) {
         let Some(packet) = self.packets.get(id).map(|routed| routed.packet) else { return };
-        self.work.ready_feedback.push_back(node);
+        self.work.mark_feedback_ready(node);
         let lost = UndeliverablePacket {
             packet: &packet,
             reason: DropReason::NoRoute,
@@ -117,7 +114,7 @@ impl Network {
             let link_end = LinkEnd { link, side };
             let node = self.topology.node_of(link_end);
             self.nodes[node].feedback.on_next_hop_restored(next_hop_of(link_end));
-            self.work.ready_feedback.push_back(node);
+            self.work.mark_feedback_ready(node);
         }
     }
 
@@ -125,7 +122,7 @@ impl Network {
     pub(super) fn signal_link_ends(&mut self, link: LinkId, kind: SignalKind) {
         for side in [Side::A, Side::B] {
             let node = self.topology.node_of(LinkEnd { link, side });
-            let there = self.topology.across(link, side);
+            let there = self.topology.across(LinkEnd { link, side });
             let failed_link = Some(FailedLink { from: address(node), to: address(there) });
             let details = SignalDetails { failed_link, ..SignalDetails::default() };
             self.work.signal(node, Signal { kind, details });
@@ -143,16 +140,15 @@ impl Network {
     }
 
     /// Sends a message of a node's feedback, or drops it where it is generated.
-    pub(super) fn send_notice(&mut self, node: NodeId, mut message: Packet, lost: bool) {
-        if self.gateways.splitting == Some(node) && !lost && self.intercepts(node, &message) {
+    pub(super) fn send_notice(&mut self, node: NodeId, message: Packet, lost: bool) {
+        if self.gateways.splits_at(node) && !lost && self.intercepts(node, &message) {
             return self.report_to_gateway(node, &message);
         }
-        self.identify(node, &mut message);
         if lost {
-            let id = self.packets.insert(&message);
+            let id = self.create(node, message);
             self.drop(Place::Node(node), id, DropReason::SignalLoss);
         } else {
-            self.send_identified(node, &message, QueuePosition::Tail);
+            self.send(node, message, QueuePosition::Tail);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Packets between hosts or wires, routing, and the queues of radios.
 
-use driftway_base::{DropReason, Ipv4Addr, NodeId, RadioId};
+use driftway_base::{DropReason, Ipv4Addr, NodeId, PacketId, RadioId};
 use driftway_link::QueuePosition;
 use driftway_route::feedback::Scheme;
 use driftway_route::{LinkDestination, Output as Routed};
@@ -10,14 +10,16 @@ use super::Network;
 use super::task::Task;
 use crate::addresses::{address, node_at};
 use crate::event::Event;
-use crate::interface::{Interface, Outcome, Place};
+use crate::interface::{Departure, Place};
 use crate::output::Output;
 
 impl Network {
     /// Passes a packet of a node's host, or one that came over a wire, to the node's routing.
-    pub(super) fn send_over_air(&mut self, node: NodeId, packet: &Packet, place: QueuePosition) {
-        if let Some(routing) = &mut self.nodes[node].routing {
-            routing.send(self.now, *packet);
+    pub(super) fn send_over_air(&mut self, node: NodeId, id: PacketId, place: QueuePosition) {
+        if let Some(routing) = &mut self.nodes[node].routing
+            && let Some(routed) = self.packets.enter_routing(id)
+        {
+            routing.send(self.now, routed.packet);
         }
         match place {
             QueuePosition::Tail => self.work.mark_ready(node),
@@ -29,12 +31,12 @@ impl Network {
     /// Handles the output of a node's routing; packets that it sends go to this position of the queue.
     pub(super) fn drain_routing(&mut self, node: NodeId, place: QueuePosition) {
         loop {
-            let pending = self.work.tasks.len();
+            let pending = self.work.pending();
             if !self.route_next(node, place) {
                 return;
             }
-            if self.work.has_work_above(pending) {
-                return self.work.tasks.insert(pending, Task::DrainRouting { node, place });
+            if self.work.waits(pending, Task::DrainRouting { node, place }) {
+                return;
             }
         }
     }
@@ -51,16 +53,26 @@ impl Network {
             return false;
         };
         match output {
-            Routed::Transmit { packet, hop } => self.send_to_link(node, packet, *hop, place),
-            Routed::Deliver(packet) => self.deliver_from_air(node, packet),
+            Routed::Transmit { packet, hop } => {
+                if is_network_message(packet) {
+                    self.nodes[node].feedback.on_message_sent(self.now, packet);
+                }
+                let id = self.packets.leave_routing(packet);
+                self.send_to_link(node, id, packet, *hop, place);
+            }
+            Routed::Deliver(packet) => {
+                let id = self.packets.leave_routing(&RoutedPacket::plain(*packet));
+                self.arrive_over_air(node, id, packet);
+            }
             Routed::Drop { packet, reason } => {
-                self.end_routed(Place::Routing(node), packet, Outcome::Dropped(*reason));
+                let id = self.packets.leave_routing(packet);
+                self.drop(Place::Routing(node), id, *reason);
             }
             Routed::PurgeQueue(neighbour) => self.purge_queue(node, *neighbour),
             Routed::Signal(signal) => {
-                self.work.outputs.push_back(Output::Signal { node, signal: *signal });
+                self.work.request(Output::Signal { node, signal: *signal });
             }
-            Routed::Duplicated => self.packets.copy(),
+            Routed::Duplicated => self.packets.on_duplicated_by_routing(),
             Routed::RouteFound(to) => {
                 self.recorder.record(|| Event::RouteFound { node, to: *to });
                 self.on_route_found(node, *to);
@@ -73,7 +85,7 @@ impl Network {
             Routed::DiscoveryStarted(to) => self.on_discovery_started(node, *to),
             Routed::Salvaged { packet, salvage_count } => {
                 self.nodes[node].feedback.on_salvaged(self.now, packet, *salvage_count);
-                self.work.tasks.push(Task::DrainFeedback { node });
+                self.work.add(Task::DrainFeedback { node });
             }
         }
         true
@@ -81,24 +93,11 @@ impl Network {
 
     /// Handles a packet that leaves routing at its last node on the air: the destination, or a
     /// gateway, which forwards it over a wire.
-    fn deliver_from_air(&mut self, node: NodeId, packet: &Packet) {
+    fn arrive_over_air(&mut self, node: NodeId, id: PacketId, packet: &Packet) {
         self.on_heard_at_gateway(node, packet.ip.source);
-        let routed = RoutedPacket::plain(*packet);
         if self.topology.node_at(packet.ip.destination) == Some(node) {
-            self.end_routed(Place::Node(node), &routed, Outcome::Delivered);
-            return self.deliver_to_host(node, packet);
-        }
-        if self.gateways.splitting == Some(node) && self.intercepts(node, packet) {
-            self.end_routed(Place::Node(node), &routed, Outcome::Delivered);
-            let packet = *packet;
-            return self.work.outputs.push_back(Output::Intercepted {
-                node,
-                from_air: true,
-                packet,
-            });
-        }
-        let id = self.packets.insert_routed(&routed);
-        if self.decrement_ttl(node, id) {
+            self.deliver(node, id);
+        } else if !self.intercept(node, id, true) && self.decrement_ttl(node, id) {
             self.forward_over_wire(node, id, QueuePosition::Tail);
         }
     }
@@ -107,44 +106,43 @@ impl Network {
     fn send_to_link(
         &mut self,
         node: NodeId,
-        packet: &mut RoutedPacket,
+        id: PacketId,
+        packet: &RoutedPacket,
         hop: LinkDestination,
         place: QueuePosition,
     ) {
-        if is_network_message(packet) {
-            self.nodes[node].feedback.on_message_sent(self.now, packet);
-        }
         self.counters.routed.count(&packet.packet);
-        let unknown = Outcome::Dropped(DropReason::UnknownDestination);
-        let neighbour = match hop {
-            LinkDestination::Broadcast => None,
-            LinkDestination::Unicast(neighbour) => match node_at(neighbour, self.nodes.len()) {
-                Some(neighbour) => Some(neighbour),
-                None => return self.end_routed(Place::Node(node), packet, unknown),
-            },
+        let LinkDestination::Unicast(neighbour) = hop else {
+            return self.broadcast_to_links(node, id, packet, place);
         };
-        let Some(neighbour) = neighbour else {
-            // A broadcast leaves by all radios of the node.
-            for n in 0..self.nodes[node].radios.len() {
-                let radio = self.nodes[node].radios[n];
-                if n > 0 && !packet.is_control() {
-                    self.packets.copy();
-                }
-                let id = self.packets.insert_routed(packet);
-                self.enqueue_after_delay(radio, id, None, place);
-            }
-            return;
+        let unknown = DropReason::UnknownDestination;
+        let Some(neighbour) = node_at(neighbour, self.nodes.len()) else {
+            return self.drop(Place::Node(node), id, unknown);
         };
-        let radios = &self.nodes[node].radios;
-        let Some(radio) = self.medium.choose_radio(radios, neighbour) else {
-            return self.end_routed(Place::Node(node), packet, unknown);
+        let Some(radio) = self.medium.choose_radio(&self.nodes[node].radios, neighbour) else {
+            return self.drop(Place::Node(node), id, unknown);
         };
-        if packet.packet.ip.source == address(node) || self.gateways.splitting == Some(node) {
+        if packet.packet.ip.source == address(node) || self.gateways.splits_at(node) {
             self.on_host_packet_sent(node, packet.packet.ip.destination, neighbour);
         }
-        let id = self.packets.insert_routed(packet);
-        if self.resolve_or_hold(radio, id, neighbour, place) {
-            self.enqueue_after_delay(radio, id, Some(neighbour), place);
+        let packet = Departure { id, next_hop: Some(neighbour), place };
+        if self.resolve_or_hold(radio, neighbour, packet) {
+            self.enqueue_after_delay(radio, packet);
+        }
+    }
+
+    /// Passes a packet for all neighbours to the queues of all radios of a node.
+    fn broadcast_to_links(
+        &mut self,
+        node: NodeId,
+        id: PacketId,
+        packet: &RoutedPacket,
+        place: QueuePosition,
+    ) {
+        for n in 0..self.nodes[node].radios.len() {
+            let id = if n == 0 { id } else { self.packets.duplicate(packet) };
+            let packet = Departure { id, next_hop: None, place };
+            self.enqueue_after_delay(self.nodes[node].radios[n], packet);
         }
     }
 
@@ -152,16 +150,15 @@ impl Network {
     fn purge_queue(&mut self, node: NodeId, neighbour: Ipv4Addr) {
         let Some(neighbour) = node_at(neighbour, self.nodes.len()) else { return };
         for n in (0..self.nodes[node].radios.len()).rev() {
-            self.work.tasks.push(Task::Purge { radio: self.nodes[node].radios[n], neighbour });
+            self.work.add(Task::Purge { radio: self.nodes[node].radios[n], neighbour });
         }
     }
 
     /// Drops the next packet queued for a neighbour.
     pub(super) fn purge_next(&mut self, radio: RadioId, neighbour: NodeId) {
-        let Some(item) = self.medium.radios[radio].queue.dequeue_for(neighbour) else { return };
-        self.work.tasks.push(Task::Purge { radio, neighbour });
-        let at = Place::Interface(Interface::Radio(radio), Some(neighbour));
-        self.drop(at, item.id, DropReason::LinkFailure);
+        let Some(item) = self.medium.radio_mut(radio).queue.dequeue_for(neighbour) else { return };
+        self.work.add(Task::Purge { radio, neighbour });
+        self.drop(Place::at_radio(radio, Some(neighbour)), item.id, DropReason::LinkFailure);
     }
 }
 

@@ -5,70 +5,61 @@ use driftway_link::{LinkEvent, QueuePosition, Side};
 use driftway_route::feedback::Scheme;
 use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
+use super::broadcast::is_of_neighbours;
 use super::notices::{next_hop_of, notified_destination};
 use super::schedule::TimerId;
 use super::task::Task;
 use super::{CROSS_TRAFFIC_STREAM, DISCARD_PORT, Network};
 use crate::addresses::address;
-use crate::interface::{Interface, LinkEnd, Outcome, Place};
-use crate::output::Output;
+use crate::interface::{Departure, Interface, LinkEnd, Place};
 
 impl Network {
     /// Handles the frames that a link has ended, and schedules its next wake-up.
     #[inline(never)]
     pub(super) fn poll_link(&mut self, link: LinkId) {
-        while let Some(event) = self.wires.links[link].poll(self.now) {
+        while let Some(event) = self.wires.link_mut(link).poll(self.now) {
             match event {
                 LinkEvent::Sent { from, id } => {
                     self.record_sent(Interface::Wire(LinkEnd { link, side: from }), id, None);
                 }
                 LinkEvent::Arrived { from, id } => {
-                    let node = self.topology.across(link, from);
+                    let end = LinkEnd { link, side: from }.across();
                     if self.recorder.records_all() {
-                        self.record_arrival(LinkEnd { link, side: from }, id);
+                        self.record_arrival(end, id);
                     }
-                    self.arrive(node, LinkEnd { link, side: from.other() }, id);
+                    self.arrive(end, id);
                 }
-                LinkEvent::Marked { id, .. } => self.mark_congestion(id),
+                LinkEvent::Marked { id, .. } => self.packets.mark_congestion(id),
                 LinkEvent::Lost { from, id, reason } => {
                     let end = Interface::Wire(LinkEnd { link, side: from });
                     self.drop(Place::Interface(end, None), id, reason);
                 }
             }
-            if !self.work.outputs.is_empty() {
-                return self.work.tasks.push(Task::PollLink { link });
+            if self.work.has_requests() {
+                return self.work.add(Task::PollLink { link });
             }
         }
-        if let Some(at) = self.wires.links[link].next_timeout() {
+        if let Some(at) = self.wires.link_mut(link).next_timeout() {
             self.schedule.schedule(TimerId::Link(link), at);
         }
     }
 
-    /// Handles a packet that arrives at a node over the node's side of a link: delivers or forwards
-    /// it.
-    fn arrive(&mut self, node: NodeId, over: LinkEnd, id: PacketId) {
-        if self.gateways.splitting == Some(node) && self.intercepts_handle(node, id) {
-            let outcome = Outcome::Delivered;
-            let Some(packet) = self.end(Place::Node(node), id, outcome) else { return };
-            return self.work.outputs.push_back(Output::Intercepted {
-                node,
-                from_air: false,
-                packet,
-            });
+    /// Handles a packet that arrives over a link at the node at this end of it: delivers or forwards it.
+    fn arrive(&mut self, over: LinkEnd, id: PacketId) {
+        let node = self.topology.node_of(over);
+        if self.intercept(node, id, false) {
+            return;
         }
-        let Some(packet) = self.packets.get(id).map(|routed| &routed.packet) else { return };
-        let to = packet.ip.destination;
-        if let Some(about) = notified_destination(packet)
+        let Some(routed) = self.packets.get(id) else { return };
+        let (to, for_neighbours) = (routed.packet.ip.destination, is_of_neighbours(routed));
+        if let Some(about) = notified_destination(&routed.packet)
             && !self.forwards_notice(node, over, id, about)
         {
             return;
         }
-        if self.topology.node_at(to) == Some(node) {
-            let outcome = Outcome::Delivered;
-            let Some(packet) = self.end(Place::Node(node), id, outcome) else { return };
-            return self.deliver_to_host(node, &packet);
-        }
-        if !self.takes_from_wire(node, id) && self.decrement_ttl(node, id) {
+        if self.topology.node_at(to) == Some(node) || for_neighbours {
+            self.deliver(node, id);
+        } else if self.decrement_ttl(node, id) {
             self.forward(node, id, QueuePosition::Tail);
         }
     }
@@ -90,7 +81,7 @@ impl Network {
     /// Forwards a packet from a node over its next interface.
     #[inline]
     pub(super) fn forward(&mut self, node: NodeId, id: PacketId, place: QueuePosition) {
-        if self.medium.airs.is_empty() {
+        if self.medium.is_empty() {
             return self.forward_over_wire(node, id, place);
         }
         let Some(to) = self.packets.get(id).map(|routed| routed.packet.ip.destination) else {
@@ -99,9 +90,7 @@ impl Network {
         if !self.uses_air(node, to) {
             return self.forward_over_wire(node, id, place);
         }
-        if let Some(packet) = self.packets.take_plain(id) {
-            self.send_over_air(node, &packet, place);
-        }
+        self.send_over_air(node, id, place);
     }
 
     /// Forwards a packet from a node over the next of its wires.
@@ -109,8 +98,7 @@ impl Network {
         let Some(packet) = self.packets.get(id).map(|routed| &routed.packet) else { return };
         let to = packet.ip.destination;
         let Some(goal) = self.topology.node_at(to) else {
-            self.drop(Place::Node(node), id, DropReason::UnknownDestination);
-            return;
+            return self.drop(Place::Node(node), id, DropReason::UnknownDestination);
         };
         let feedback = &mut self.nodes[node].feedback;
         let found = if feedback.is_failure_free() {
@@ -118,7 +106,7 @@ impl Network {
         } else {
             let (now, packet) = (self.now, *packet);
             if feedback.on_packet(now, to) {
-                self.work.ready_feedback.push_back(node);
+                self.work.mark_feedback_ready(node);
             }
             let usable = |link_end| feedback.is_usable(now, to, next_hop_of(link_end));
             let may_try = |link_end| feedback.can_try(&packet, next_hop_of(link_end));
@@ -126,31 +114,30 @@ impl Network {
             link_end.or_else(|| self.topology.choose_link(node, goal, may_try))
         };
         match found {
-            Some(end) => self.enqueue(Interface::Wire(end), id, None, place),
+            Some(end) => {
+                let packet = Departure { id, next_hop: None, place };
+                self.enqueue(Interface::Wire(end), packet);
+            }
             None if self.topology.candidate_links(node, goal).next().is_some() => {
                 self.on_no_route(node, id);
             }
-            None => {
-                self.drop(Place::Node(node), id, DropReason::UnknownDestination);
-            }
+            None => self.drop(Place::Node(node), id, DropReason::UnknownDestination),
         }
     }
 
     /// Sends a packet of cross traffic over one hop.
     pub(super) fn send_cross_traffic(&mut self, link: LinkId, side: Side, bytes: u32) {
-        let (from, to) =
-            (self.topology.node_of(LinkEnd { link, side }), self.topology.across(link, side));
+        let end = LinkEnd { link, side };
+        let (from, to) = (self.topology.node_of(end), self.topology.across(end));
         // The configured size is that of the IP packet.
         let len = bytes.saturating_sub(driftway_wire::IPV4_HEADER_LEN + 8);
         let payload = Payload::new(CROSS_TRAFFIC_STREAM, self.cross_traffic_bytes, len);
         self.cross_traffic_bytes += u64::from(len);
         let datagram =
             UdpDatagram { source_port: DISCARD_PORT, destination_port: DISCARD_PORT, payload };
-        let mut packet = new_packet(from, address(to), Body::Udp(datagram));
-        self.identify(from, &mut packet);
-        let id = self.packets.insert(&packet);
-        let end = Interface::Wire(LinkEnd { link, side });
-        self.enqueue(end, id, None, QueuePosition::Tail);
+        let id = self.create(from, new_packet(from, address(to), Body::Udp(datagram)));
+        let packet = Departure { id, next_hop: None, place: QueuePosition::Tail };
+        self.enqueue(Interface::Wire(end), packet);
     }
 }
 

@@ -1,50 +1,40 @@
 //! Recording of events. Where nothing is recorded, nothing is done or kept.
 
-use driftway_base::{AirId, DropReason, NodeId, PacketId, StationId};
-use driftway_link::PathLink;
-use driftway_radio::dcf::{FrameKind, FrameRecord};
+use driftway_base::{AirId, DropReason, NodeId, PacketId};
 use driftway_route::HOST_TTL;
 use driftway_wire::Packet;
 
 use super::Network;
-use crate::event::{Event, Recording};
+use crate::event::Event;
 use crate::frame_body::FrameBody;
 use crate::interface::{Interface, LinkEnd, Outcome, Place};
 
 impl Network {
-    pub(super) fn start_recording(&mut self, recording: Recording) {
-        self.recorder.recording = recording;
-        if self.recorder.records_all() {
-            self.medium.airs.iter_mut().for_each(|air| air.mac.set_recording());
-            self.wires.links.iter_mut().for_each(PathLink::report_transmissions);
-        }
-    }
-
     /// Records the end of a packet.
-    pub(super) fn record_end(&mut self, at: Place, body: &FrameBody, outcome: Outcome) {
-        let event = match (outcome, body) {
-            (Outcome::PassedOn, _) | (Outcome::Delivered, FrameBody::Arp(_)) => return,
+    pub(super) fn record_end(&mut self, at: Place, id: PacketId, outcome: Outcome) {
+        let Some(body) = self.packets.body(id).copied() else { return };
+        let event = match (outcome, &body) {
+            (Outcome::Sent, _) | (Outcome::Delivered, FrameBody::Arp(_)) => return,
             (Outcome::Delivered, FrameBody::Ip(packet)) => Event::Delivered {
                 node: self.node_of(at),
                 packet: *packet,
                 initial_ttl: self.initial_ttl(&packet.packet),
             },
             (Outcome::Dropped(reason), _) => {
-                let failed =
-                    self.recorder.failed_send.filter(|_| reason == DropReason::LinkFailure);
+                let failed = self.failed_send.filter(|_| reason == DropReason::LinkFailure);
                 let (interface, to) = match at {
                     Place::Interface(interface, to) => (Some(interface), to),
                     Place::Node(_) | Place::Routing(_) => (None, None),
                 };
                 let to = match interface {
-                    Some(Interface::Wire(end)) => Some(self.node_across(end)),
+                    Some(Interface::Wire(end)) => Some(self.topology.across(end)),
                     _ => to.or(failed.map(|failed| failed.to)),
                 };
                 Event::Dropped {
                     node: self.node_of(at),
                     interface,
                     to,
-                    body: *body,
+                    body,
                     reason,
                     failed,
                     is_air_idle: self.medium.is_idle(),
@@ -79,10 +69,8 @@ impl Network {
     /// Records that a packet has left the queue of an interface.
     pub(super) fn record_sent(&mut self, interface: Interface, id: PacketId, to: Option<NodeId>) {
         if let Some(body) = self.packets.body(id).copied() {
-            if let Interface::Radio(radio) = interface
-                && self.medium.airs[self.medium.radios[radio].air].mac.is_recording()
-            {
-                self.medium.radios[radio].accepted.push_back((self.now, body));
+            if let Interface::Radio(radio) = interface {
+                self.medium.record_accepted(self.now, radio, body);
             }
             let (node, to, queue_length) = self.hop(interface, to);
             let event = Event::Dequeued { node, interface, to, body, queue_length };
@@ -90,11 +78,11 @@ impl Network {
         }
     }
 
-    /// Records that a packet has arrived over a wire from its sending end.
-    pub(super) fn record_arrival(&mut self, sent_by: LinkEnd, id: PacketId) {
+    /// Records that a packet has arrived over a wire at this end of it.
+    pub(super) fn record_arrival(&mut self, end: LinkEnd, id: PacketId) {
         if let Some(body) = self.packets.body(id).copied() {
-            let interface = Interface::Wire(LinkEnd { side: sent_by.side.other(), ..sent_by });
-            let (node, from) = (self.node_across(sent_by), self.topology.node_of(sent_by));
+            let interface = Interface::Wire(end);
+            let (node, from) = (self.topology.node_of(end), self.topology.across(end));
             self.recorder.push(Event::Received { node, interface, from, body });
         }
     }
@@ -104,41 +92,19 @@ impl Network {
         let node = self.node_of_interface(interface);
         match interface {
             Interface::Wire(end) => {
-                let queued = self.wires.queue_len(end);
-                (node, Some(self.node_across(end)), queued as u32)
+                let queued = self.wires.links()[end.link].queue_len(end.side);
+                (node, Some(self.topology.across(end)), queued as u32)
             }
-            Interface::Radio(radio) => (node, to, self.medium.radios[radio].queue.len() as u32),
+            Interface::Radio(radio) => (node, to, self.medium.radio(radio).queue.len() as u32),
         }
-    }
-
-    /// Returns the node at the other end of a wire.
-    pub(super) fn node_across(&self, end: LinkEnd) -> NodeId {
-        self.topology.across(end.link, end.side)
     }
 
     /// Records the frames of an air that have ended since the last call.
     pub(super) fn record_frames(&mut self, air: AirId) {
-        let mut frames = Vec::new();
-        self.medium.airs[air].mac.take_recorded(&mut frames);
-        for frame in frames {
-            let body = self.body_of(air, &frame);
-            let node = |station: StationId| self.medium.airs[air].nodes[station];
+        for (frame, body) in self.medium.take_recorded(air) {
+            let node = |station| self.medium.airs()[air].node_of(station);
             let (from, to) = (node(frame.from), frame.to.map(node));
             self.recorder.push(Event::Frame { air, from, to, frame, body });
         }
-    }
-
-    /// Returns the body of a data frame.
-    fn body_of(&mut self, air: AirId, frame: &FrameRecord) -> Option<FrameBody> {
-        let radio = self.medium.airs[air].radios[frame.from];
-        let accepted = &mut self.medium.radios[radio].accepted;
-        if matches!(frame.kind, FrameKind::Rts | FrameKind::Data) {
-            // The frame belongs to the last packet accepted before it.
-            while accepted.get(1).is_some_and(|(at, _)| *at <= frame.at) {
-                accepted.pop_front();
-            }
-        }
-        let body = accepted.front().map(|(_, body)| *body);
-        body.filter(|_| frame.kind == FrameKind::Data)
     }
 }

@@ -2,19 +2,21 @@
 
 use std::collections::VecDeque;
 
-use crate::event::{Event, FailedSend, Recording};
+use crate::event::{Event, Recording};
 
 /// The events recorded so far. Where nothing is recorded, nothing is done or kept.
 #[derive(Default)]
 pub struct Recorder {
-    /// Records of a run.
-    pub recording: Recording,
+    recording: Recording,
     events: VecDeque<Event>,
-    /// The failed packet that routing is handling.
-    pub failed_send: Option<FailedSend>,
 }
 
 impl Recorder {
+    /// Records events from now on, as far as `recording` says.
+    pub fn start(&mut self, recording: Recording) {
+        self.recording = recording;
+    }
+
     /// Returns true if everything is recorded.
     #[inline]
     pub fn records_all(&self) -> bool {

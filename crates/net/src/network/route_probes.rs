@@ -2,7 +2,7 @@
 
 use driftway_base::{Ipv4Addr, NodeId, RouteProbe, SignalKind};
 use driftway_link::QueuePosition;
-use driftway_wire::{Body, IcmpMessage, Packet, Payload};
+use driftway_wire::{Body, IcmpMessage, Payload};
 
 use super::Network;
 use super::over_wires::new_packet;
@@ -30,7 +30,7 @@ impl Network {
     /// Notifies the driver that probes of a node are due, or schedules the next one.
     pub(super) fn announce_probes(&mut self, node: NodeId) {
         if self.nodes[node].route_prober.due_destination(self.now).is_some() {
-            self.work.outputs.push_back(Output::RouteProbesDue { node });
+            self.work.request(Output::RouteProbesDue { node });
         } else {
             self.schedule_probes(node);
         }
@@ -71,17 +71,10 @@ impl Network {
         }
     }
 
-    /// Handles a packet for a node's host, which may be the reply of a probed peer.
-    pub(super) fn on_possible_probe_reply(&mut self, node: NodeId, packet: &Packet) {
-        if let Body::Icmp(IcmpMessage::Echo { reply: true, .. }) = &packet.body {
-            self.on_peer_found(node, packet.ip.source);
-        }
-    }
-
     /// Signals to the connections that were probing a peer that it has been reached.
     pub(super) fn on_peer_found(&mut self, node: NodeId, peer: Ipv4Addr) {
         if self.nodes[node].route_prober.on_found(peer) {
-            self.signal_destination(node, peer, SignalKind::RouteRestored);
+            self.work.signal_destination(node, peer, SignalKind::RouteRestored);
         }
     }
 }

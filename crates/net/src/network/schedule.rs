@@ -1,14 +1,14 @@
 //! The wake-ups of a network, and the instant at which its driver inspects it.
 
-use driftway_base::{AirId, Instant, LinkId, NodeId};
+use driftway_base::{AirId, FaultId, Instant, LinkId, NodeId};
 
 use crate::wakeups::{Timer, WakeUp, WakeUps};
 
 /// A timer of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerId {
-    /// A fault's, by its number in the scenario.
-    Fault(u32),
+    /// A fault's.
+    Fault(FaultId),
     /// A link's.
     Link(LinkId),
     /// An air's.
@@ -20,20 +20,18 @@ pub enum TimerId {
 impl Timer for TimerId {
     const CLASSES: usize = 4;
 
-    #[inline]
     fn parts(self) -> (usize, u32) {
         match self {
-            Self::Fault(number) => (0, number),
+            Self::Fault(fault) => (0, fault.number()),
             Self::Link(link) => (1, link.number()),
             Self::Air(air) => (2, air.number()),
             Self::Node(node) => (3, node.number()),
         }
     }
 
-    #[inline]
     fn from_parts(class: usize, entity: u32) -> Self {
         match class {
-            0 => Self::Fault(entity),
+            0 => Self::Fault(FaultId::new(entity)),
             1 => Self::Link(LinkId::new(entity)),
             2 => Self::Air(AirId::new(entity)),
             _ => Self::Node(NodeId::new(entity)),
@@ -45,15 +43,41 @@ impl Timer for TimerId {
 pub struct Schedule {
     wakeups: WakeUps<TimerId>,
     /// The instant at which the driver wants to inspect the network: it does not run on beyond.
-    pub pause_at: Instant,
+    pause_at: Instant,
     /// The instant up to which the network has run before it stopped because of that.
-    pub paused_at: Option<Instant>,
+    paused_at: Option<Instant>,
 }
 
 impl Schedule {
     /// Creates the timers of these numbers of faults, links, airs, and nodes with radios.
     pub fn new(counts: [usize; TimerId::CLASSES]) -> Self {
         Self { wakeups: WakeUps::new(&counts), pause_at: Instant::FAR_FUTURE, paused_at: None }
+    }
+
+    /// Sets the instant beyond which the network does not run on by itself.
+    pub fn pause_at(&mut self, at: Instant) {
+        self.pause_at = at;
+    }
+
+    /// Returns the instant up to which the network may run by itself, if nothing else is due before `until`.
+    pub fn bound(&self, until: Instant) -> Instant {
+        until.min(self.pause_at)
+    }
+
+    /// Records that the network has stopped to be inspected.
+    pub fn pause(&mut self, now: Instant) {
+        self.paused_at = Some(now);
+    }
+
+    /// Returns the instant at which the network has stopped to be inspected.
+    #[inline]
+    pub fn paused_at(&self) -> Option<Instant> {
+        self.paused_at
+    }
+
+    /// Ends a pause.
+    pub fn resume(&mut self) {
+        self.paused_at = None;
     }
 
     /// Schedules a wake-up at `at` or earlier.
@@ -87,7 +111,7 @@ mod test {
     #[test]
     fn parts_are_one_to_one() {
         let timers = [
-            TimerId::Fault(1),
+            TimerId::Fault(FaultId::new(1)),
             TimerId::Link(LinkId::new(2)),
             TimerId::Air(AirId::new(0)),
             TimerId::Node(NodeId::new(3)),

@@ -89,12 +89,15 @@ impl Chain {
         }
         let nodes = locations.len();
         let chain = Self {
-            locations,
             last_node: NodeId::new(path.hops),
             routes,
             multipath: path.multipath,
             round_robin_next: ti_vec![0; nodes],
-            route_streams: (0..nodes).map(|n| RandomStream::new(seed, "route", n as u64)).collect(),
+            route_streams: locations
+                .keys()
+                .map(|node| RandomStream::new(seed, "route", node.into()))
+                .collect(),
+            locations,
         };
         ChainLinks { chain, endpoints, links }
     }

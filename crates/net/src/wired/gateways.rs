@@ -8,13 +8,16 @@
 use driftway_base::NodeId;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// The gateways of all wired nodes, and what they know of the nodes on the air.
+/// The gateways of a network, and what they know of the nodes on the air.
+#[derive(Default)]
 pub struct Gateways {
+    /// The gateway that splits TCP connections; `None`: there is none.
+    splitting: Option<NodeId>,
     /// The part of the network to which each node belongs, by its first node: wires join those of a part.
     parts: TiVec<NodeId, NodeId>,
     /// The gateways that each node without a radio reaches by wires, the nearest first.
     of_node: Vec<(NodeId, Vec<NodeId>)>,
-    /// Knowledge about the gateways to each node.
+    /// Knowledge about the gateways to each node; empty if no node has several gateways to choose from.
     known: TiVec<NodeId, KnownGateways>,
 }
 
@@ -28,16 +31,32 @@ struct KnownGateways {
 }
 
 impl Gateways {
-    /// Takes the gateways of these nodes without radios, the nearest first. `parts` has for each node the first
+    /// Makes a gateway split TCP connections; `None`: there is none that does.
+    pub fn splitting(gateway: Option<NodeId>) -> Self {
+        Self { splitting: gateway, ..Self::default() }
+    }
+
+    /// Sets the gateways of these nodes without radios, the nearest first. `parts` has for each node the first
     /// of those that wires join to it.
-    pub fn new(parts: TiVec<NodeId, NodeId>, of_node: Vec<(NodeId, Vec<NodeId>)>) -> Self {
-        let known = ti_vec![KnownGateways::default(); parts.len()];
-        Self { parts, of_node, known }
+    pub fn set_choice(
+        &mut self,
+        parts: TiVec<NodeId, NodeId>,
+        of_node: Vec<(NodeId, Vec<NodeId>)>,
+    ) {
+        if of_node.iter().any(|(_, gateways)| gateways.len() > 1) {
+            self.known = ti_vec![KnownGateways::default(); parts.len()];
+            (self.parts, self.of_node) = (parts, of_node);
+        }
+    }
+
+    /// Returns true if a gateway splits TCP connections.
+    pub fn splits_at(&self, node: NodeId) -> bool {
+        self.splitting == Some(node)
     }
 
     /// Returns true if some node has gateways to choose from.
     pub fn has_choice(&self) -> bool {
-        self.of_node.iter().any(|(_, gateways)| gateways.len() > 1)
+        !self.known.is_empty()
     }
 
     /// Handles a packet of a node that has come to a gateway over the air; true if the node is
@@ -97,7 +116,8 @@ mod test {
         let of_node = [(0, vec![1, 2]), (3, vec![4])].map(|(node, gateways)| {
             (NodeId::new(node), gateways.into_iter().map(NodeId::new).collect())
         });
-        let gateways = Gateways::new(parts.to_vec().into(), of_node.to_vec());
+        let mut gateways = Gateways::default();
+        gateways.set_choice(parts.to_vec().into(), of_node.to_vec());
         assert!(gateways.has_choice());
         gateways
     }

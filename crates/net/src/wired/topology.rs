@@ -50,15 +50,20 @@ impl Topology {
         }
     }
 
-    /// Returns the node at the other end of a link.
-    pub fn across(&self, link: LinkId, from: Side) -> NodeId {
-        let [a, b] = self.endpoints[link];
-        if from == Side::A { b } else { a }
+    /// Returns the nodes at side A and B of a link.
+    pub fn nodes_of(&self, link: LinkId) -> [NodeId; 2] {
+        self.endpoints[link]
     }
 
-    /// Returns the node at a side of a link.
-    pub fn node_of(&self, link_end: LinkEnd) -> NodeId {
-        self.across(link_end.link, link_end.side.other())
+    /// Returns the node at the end of a link.
+    pub fn node_of(&self, end: LinkEnd) -> NodeId {
+        let [a, b] = self.endpoints[end.link];
+        if end.side == Side::A { a } else { b }
+    }
+
+    /// Returns the node at the other end of a link.
+    pub fn across(&self, end: LinkEnd) -> NodeId {
+        self.node_of(end.across())
     }
 
     /// Returns true if packets from `node` to `destination` leave by a wire.
@@ -167,7 +172,7 @@ mod test {
         while let Some(link_end) =
             topology.choose_link(NodeId::new(nodes[nodes.len() - 1]), to, |_| true)
         {
-            nodes.push(topology.across(link_end.link, link_end.side).number());
+            nodes.push(topology.across(link_end).number());
             assert!(nodes.len() < 100, "no end: {nodes:?}");
         }
         nodes

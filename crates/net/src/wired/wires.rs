@@ -1,51 +1,39 @@
 //! The wires of a network.
 
 use driftway_base::{Instant, LinkId};
-use driftway_link::{EnqueueOutcome, Frame, PathLink, QueuePosition, Side};
-use typed_index_collections::{TiVec, ti_vec};
-
-use crate::interface::LinkEnd;
+use driftway_link::{PathLink, QueueOnPartition, Side};
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// All links, with the state of each that is not its own.
 pub struct Wires {
-    /// The links.
-    pub links: TiVec<LinkId, PathLink>,
+    links: TiVec<LinkId, PathLink>,
     /// True for links whose routers send source quenches.
     sends_source_quench: TiVec<LinkId, bool>,
     /// Number of faults that currently cut each link.
     cut_counts: TiVec<LinkId, u32>,
+    /// The number of times that links were cut or restored.
+    changes: u64,
 }
 
 impl Wires {
     /// Takes the links of a network.
     pub fn new(links: TiVec<LinkId, PathLink>, sends_source_quench: TiVec<LinkId, bool>) -> Self {
-        Self { cut_counts: ti_vec![0; links.len()], links, sends_source_quench }
+        Self { cut_counts: ti_vec![0; links.len()], changes: 0, links, sends_source_quench }
     }
 
-    /// Returns the number of links.
-    pub fn len(&self) -> usize {
-        self.links.len()
+    /// Returns the links.
+    pub fn links(&self) -> &TiSlice<LinkId, PathLink> {
+        &self.links
     }
 
-    /// Enqueues a frame at an end.
-    pub fn enqueue(
-        &mut self,
-        now: Instant,
-        end: LinkEnd,
-        frame: Frame,
-        place: QueuePosition,
-    ) -> EnqueueOutcome {
-        self.links[end.link].enqueue(now, end.side, frame, place)
+    /// Returns a link.
+    pub fn link_mut(&mut self, link: LinkId) -> &mut PathLink {
+        &mut self.links[link]
     }
 
-    /// Returns true if the queue at an end separates flows.
-    pub fn separates_flows(&self, end: LinkEnd) -> bool {
-        self.links[end.link].separates_flows(end.side)
-    }
-
-    /// Returns the number of frames queued at an end.
-    pub fn queue_len(&self, end: LinkEnd) -> usize {
-        self.links[end.link].queue_len(end.side)
+    /// Makes links report the beginnings of transmissions.
+    pub fn report_transmissions(&mut self) {
+        self.links.iter_mut().for_each(PathLink::report_transmissions);
     }
 
     /// Returns true if the router at an end of a link sends source quenches.
@@ -53,16 +41,28 @@ impl Wires {
         self.sends_source_quench[link]
     }
 
-    /// Counts a cut of a link; returns true if it is the only one.
-    pub fn count_cut(&mut self, link: LinkId) -> bool {
+    /// Cuts a link; returns true if nothing else has cut it.
+    pub fn cut(&mut self, now: Instant, link: LinkId, queue: QueueOnPartition) -> bool {
+        self.changes += 1;
         self.cut_counts[link] += 1;
+        self.links[link].partition(now, queue);
         self.cut_counts[link] == 1
     }
 
-    /// Counts the end of a cut; returns true if no other is left.
-    pub fn count_heal(&mut self, link: LinkId) -> bool {
+    /// Ends a cut of a link; returns true if nothing else cuts it, so that it carries frames again.
+    pub fn heal(&mut self, now: Instant, link: LinkId) -> bool {
+        self.changes += 1;
         self.cut_counts[link] -= 1;
-        self.cut_counts[link] == 0
+        let is_whole = self.cut_counts[link] == 0;
+        if is_whole {
+            self.links[link].heal(now);
+        }
+        is_whole
+    }
+
+    /// Returns the number of times that links were cut or restored.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Returns true if a link is cut.

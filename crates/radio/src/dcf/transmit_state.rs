@@ -70,8 +70,8 @@ impl TransmitState {
             pending_response: PendingResponse::None,
             nav_before_rts: 0,
             rts_nav_deadline: 0,
-            backoff_stream: RandomStream::new(seed, "backoff", u64::from(station.number())),
-            error_stream: RandomStream::new(seed, "frame-error", u64::from(station.number())),
+            backoff_stream: RandomStream::new(seed, "backoff", station.into()),
+            error_stream: RandomStream::new(seed, "frame-error", station.into()),
             counters: Counters::default(),
         }
     }

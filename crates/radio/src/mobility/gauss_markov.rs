@@ -53,7 +53,7 @@ struct Walk {
     time: Instant,
     /// Time of the next change of the velocity.
     change: Instant,
-    /// Along x and y.
+    /// The movement along x and y.
     axes: [Axis; 2],
 }
 

@@ -67,9 +67,9 @@ struct Grid {
 /// A direction along a street.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Heading {
-    /// Along x (0) or y (1).
+    /// The direction: along x (0) or y (1).
     axis: usize,
-    /// Towards larger coordinates.
+    /// True towards larger coordinates.
     forward: bool,
 }
 

@@ -110,7 +110,7 @@ enum NextMove {
 
 impl WaypointTrajectory {
     pub fn new(model: RandomWaypoint, seed: u64, station: StationId) -> Self {
-        let random = RandomStream::new(seed, "mobility", u64::from(station.number()));
+        let random = RandomStream::new(seed, "mobility", station.into());
         Self::from_stream(model, random)
     }
 

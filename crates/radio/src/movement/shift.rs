@@ -8,7 +8,7 @@ use super::number::MAX_COORDINATE;
 use super::options::ReadOptions;
 use crate::leg::Leg;
 
-/// Lets the run begin at `start` of the file, and adds `offset` to all coordinates.
+/// Lets the run begin at a time of the file, and adds an offset to all coordinates, as the options say.
 pub(super) fn shifted(
     mut movement: Movement,
     options: &ReadOptions,

@@ -50,7 +50,7 @@ struct Track {
 /// A position at an instant.
 #[derive(Clone, Copy, Debug)]
 struct Fix {
-    /// On the clock of the file (ns).
+    /// The time on the clock of the file (ns).
     nanos: i64,
     place: (f64, f64),
     /// Line of the file.

@@ -80,7 +80,7 @@ impl Shadowing {
 
 fn pair_stream(seed: u64, one: StationId, other: StationId) -> RandomStream {
     let (low, high) = (one.min(other), one.max(other));
-    RandomStream::new(seed, "shadowing", u64::from(low.number()) << 32 | u64::from(high.number()))
+    RandomStream::new(seed, "shadowing", u64::from(low) << 32 | u64::from(high))
 }
 
 /// Shadowing whose correlation decays exponentially with the distance that both stations have moved

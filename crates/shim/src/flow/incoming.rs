@@ -189,7 +189,7 @@ impl Flow {
         }
     }
 
-    /// Edits a segment for the local TCP while acknowledgments are withheld; `local_una` is the
+    /// Edits a segment for the local TCP while acknowledgments are withheld; `acked` is the
     /// acknowledgment number that it has already received.
     pub(super) fn withhold_ack(
         &mut self,

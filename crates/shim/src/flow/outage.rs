@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::counts::PacketAction;
 use crate::packet::{EditableBytes, Segment};
 
-/// About the initial window (RFC 6928 §2): a lower bound for the repair's rate per RTT.
+/// The initial window, approximately (RFC 6928 §2): a lower bound for the repair's rate per RTT.
 const INITIAL_WINDOW: u32 = 10 * 1460;
 
 /// Maximum number of one-byte acknowledgments in one outage. Each undoes one timeout, and few
@@ -126,13 +126,13 @@ impl Flow {
         }
     }
 
-    /// Ends the hold; with `keep_window` the local TCP keeps its previous window. `false`: it was not
+    /// Ends the hold; with `keeps_window` the local TCP keeps its previous window. `false`: it was not
     /// held.
-    pub(super) fn resume(&mut self, cx: &mut Context<'_>, keeps: bool) -> bool {
+    pub(super) fn resume(&mut self, cx: &mut Context<'_>, keeps_window: bool) -> bool {
         match &mut self.state {
             State::Open => return false,
             State::Disconnected(outage) | State::Resuming(outage, _) => {
-                outage.hold.keep_window = keeps
+                outage.hold.keep_window = keeps_window
             }
         }
         if let State::Disconnected(outage) = self.state {

@@ -120,7 +120,7 @@ impl Flow {
         lately && !segment.has_flags(TcpFlags::ACK)
     }
 
-    /// Records that data from `max` to `to` were never seen: they have passed by, or a queue above
+    /// Records that data up to `to` were never seen: they have passed by, or a queue above
     /// the shim has dropped them, which the local TCP will detect. `false`: it is more than the largest window (RFC 7323
     /// §2.3).
     pub(super) fn skip_unseen(&mut self, cx: &mut Context<'_>, to: Seq) -> bool {

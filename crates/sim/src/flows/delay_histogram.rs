@@ -80,7 +80,7 @@ mod test {
         [50, 95, 99].map(|percent| histogram.percentile(percent).map(Duration::as_nanos))
     }
 
-    /// Of 1 to 100 the nearest ranks are 50, 95 and 99; of 1 to 10 they are 5, 10 and 10.
+    /// The nearest ranks of 1 to 100 are 50, 95 and 99; those of 1 to 10 are 5, 10 and 10.
     #[test]
     fn percentiles_are_nearest_ranks() {
         let hundred: Vec<u64> = (1..=100).rev().collect();

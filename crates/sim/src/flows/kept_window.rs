@@ -26,11 +26,11 @@ impl Share {
 /// each event, when an aid has acted, misses no change.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KeptWindow {
-    /// After fast retransmits.
+    /// The share that is left after fast retransmits.
     pub after_fast_retransmits: Share,
-    /// After timeouts, those included that follow a fast retransmit.
+    /// The share that is left after timeouts, those included that follow a fast retransmit.
     pub after_timeouts: Share,
-    /// As of the last update.
+    /// The progress at the last update.
     last: Progress,
     /// The loss after which no new data have been acknowledged yet.
     loss: Option<Loss>,

@@ -2,7 +2,6 @@
 
 use driftway_base::{FlowId, NodeId};
 use driftway_link::QueuePosition;
-use driftway_net::DISCARD_PORT;
 use driftway_net::addresses::address;
 use driftway_scenario::Transport;
 use driftway_wire::{Body, Packet, Payload, UdpDatagram};
@@ -58,16 +57,12 @@ impl Hosts {
     pub(super) fn on_datagram(
         &mut self,
         world: &mut World<'_>,
+        id: SocketId,
         datagram: UdpDatagram,
         packet: &Packet,
     ) {
-        if datagram.destination_port == DISCARD_PORT {
-            return;
-        }
-        let Some(id) = sockets::flow_of_port(datagram.destination_port) else { return };
-        let Some(flow) = self.flows.get_mut(id) else { return };
-        let node = NodeId::new(self.scenario.flows[id.index()].to);
-        let at = FlowContext { now: world.now, node, flow: id };
+        let at = FlowContext { now: world.now, node: self.state(id).node, flow: id.flow };
+        let flow = &mut self.flows[id.flow];
         world.observers.datagram_delivered(at, datagram.payload);
         let earlier = flow.duplicates;
         let twice = world.fault_injection.on_delivery() == FaultEffect::Duplicate;
@@ -76,7 +71,7 @@ impl Hosts {
             world.check_stream(flow.on_datagram(world.now, datagram.payload, may_duplicate));
         }
         if flow.duplicates == earlier {
-            self.count_hops(world, SocketId::receiver(id), packet);
+            self.count_hops(world, id, packet);
         }
     }
 }

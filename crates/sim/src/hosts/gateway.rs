@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use driftway_base::{FlowId, Ipv4Addr, NodeId, Signal};
+use driftway_base::{ConnectionId, FlowId, Ipv4Addr, NodeId, Signal};
 use driftway_endpoint::{Gateway, GatewayEventKind, GatewayOutcome, LegSetup, Opening, Side};
 use driftway_link::QueuePosition;
 use driftway_scenario::{AidEnd, AidPlace, Network as Kind};
@@ -15,7 +15,7 @@ use super::splitting_gateway::{SplitFlow, SplittingGateway};
 use crate::flows::ActiveFlow;
 use crate::host_timer::{HostTimer, LegId};
 use crate::results::FlowOutcome;
-use crate::sockets::{FlowEnd, first_tick, flow_of_port, initial_sequence, tcp_config};
+use crate::sockets::{FlowEnd, first_tick, initial_sequence, tcp_config};
 use crate::world::World;
 
 impl Hosts {
@@ -51,12 +51,8 @@ impl Hosts {
     fn open_connection(&mut self, world: &mut World<'_>, opening: &Opening) {
         let (scenario, seed) = (Arc::clone(&self.scenario), self.seed);
         let Some(of) = &mut self.gateway else { return };
-        let Some(id) = flow_of_port(opening.responder.port) else { return };
-        let (Some(flow), Some(Some(split))) =
-            (scenario.flows.get(id.index()), of.flows.get_mut(id))
-        else {
-            return;
-        };
+        let Some(id) = of.flow_to(opening.responder) else { return };
+        let Some(flow) = scenario.flows.get(id.index()) else { return };
         let Kind::Mixed(mixed) = &scenario.network else { return };
         let (Some(settings), Some(tcp)) = (mixed.splitting_gateway(), &flow.tcp) else { return };
         let setup = |side: Side| {
@@ -65,7 +61,7 @@ impl Hosts {
                 Side::Wired => (&settings.wired, AidEnd::WiredLeg),
             };
             let keys = leg.tcp.as_ref().unwrap_or(tcp);
-            let tcp = tcp_config(keys, settings.node, seed);
+            let tcp = tcp_config(keys, NodeId::new(settings.node), seed);
             let iss = initial_sequence(seed, "gateway-sequence", LegId { flow: id, side }.number());
             LegSetup {
                 tcp,
@@ -76,8 +72,10 @@ impl Hosts {
         };
         let (wireless, wired) = (setup(Side::Wireless), setup(Side::Wired));
         let connection = of.gateway.open(world.now, opening, wireless, wired);
-        split.connection = Some(connection);
-        if connection == of.flow_of.len() {
+        if let Some(Some(split)) = of.flows.get_mut(id) {
+            split.connection = Some(connection);
+        }
+        if connection == of.flow_of.next_key() {
             of.flow_of.push(id);
         }
         of.counts.opened += 1;
@@ -94,8 +92,8 @@ impl Hosts {
 
     /// Serves every connection, or those with an end at this address.
     fn serve_connections_to(&mut self, world: &mut World<'_>, end: Option<Ipv4Addr>) {
-        let count = self.gateway.as_ref().map_or(0, |of| of.gateway.connections());
-        for number in 0..count {
+        let connections = self.gateway.as_ref().map(|of| of.gateway.connections());
+        for number in connections.into_iter().flatten() {
             let Some(of) = &self.gateway else { return };
             if end.is_none_or(|end| of.gateway.has_end(number, end)) {
                 self.serve_connection(world, number);
@@ -122,14 +120,14 @@ impl Hosts {
     }
 
     /// Returns the split connection of a flow, and the gateway.
-    fn split_connection(&mut self, flow: FlowId) -> Option<(usize, &mut Gateway)> {
+    fn split_connection(&mut self, flow: FlowId) -> Option<(ConnectionId, &mut Gateway)> {
         let of = self.gateway.as_mut()?;
         let connection = of.flows.get(flow)?.as_ref()?.connection?;
         Some((connection, &mut of.gateway))
     }
 
     /// Handles whatever a split connection has to do: events, packets, timers.
-    fn serve_connection(&mut self, world: &mut World<'_>, number: usize) {
+    fn serve_connection(&mut self, world: &mut World<'_>, number: ConnectionId) {
         let Some(of) = &mut self.gateway else { return };
         let (node, gateway) = (of.node, &mut of.gateway);
         let Some(flow) = of.flow_of.get(number).copied() else { return };
@@ -184,7 +182,7 @@ impl Hosts {
 fn check_legs(
     split: &SplitFlow,
     gateway: &Gateway,
-    number: usize,
+    number: ConnectionId,
     flow: &ActiveFlow,
 ) -> Result<(), String> {
     let directions = [(FlowEnd::Receiver, Some(flow)), (FlowEnd::Sender, flow.reverse.as_deref())];

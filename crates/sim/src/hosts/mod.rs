@@ -102,11 +102,16 @@ impl Hosts {
     pub fn start(&mut self, world: &mut World<'_>) {
         for id in self.flows.keys() {
             let flow = &self.scenario.flows[id.index()];
-            if let Some(tcp) = &flow.tcp
-                && flow.transport == Transport::Tcp
-            {
-                let id = SocketId::receiver(id);
-                self.add_socket(id, sockets::socket(flow, tcp, id, self.seed, world.now));
+            let receiver = SocketId::receiver(id);
+            match (&flow.tcp, flow.transport) {
+                (Some(tcp), Transport::Tcp) => {
+                    let socket = sockets::socket(flow, tcp, receiver, self.seed, world.now);
+                    self.add_socket(receiver, socket);
+                }
+                _ => {
+                    let node = self.state(receiver).node;
+                    self.hosts[node].add_receiver(sockets::flow_port(id), receiver);
+                }
             }
             if let Some(at) = self.flows[id].next_write {
                 world.schedule(HostTimer::Application(id), at);
@@ -241,7 +246,7 @@ impl Hosts {
                 self.serve_socket(world, id);
             }
             ReceiveOutcome::SocketsToPeer(peer) => self.serve_sockets_to(world, node, Some(peer)),
-            ReceiveOutcome::Datagram(datagram) => self.on_datagram(world, datagram, packet),
+            ReceiveOutcome::Datagram(id, datagram) => self.on_datagram(world, id, datagram, packet),
             ReceiveOutcome::Reply(answer) => world.send(node, answer, QueuePosition::Tail),
             ReceiveOutcome::Nothing => {}
         }

@@ -1,6 +1,6 @@
 //! The gateway that splits connections, with the flows of these.
 
-use driftway_base::{FlowId, Ipv4Addr, NodeId, ReceivedPower};
+use driftway_base::{ConnectionId, Endpoint, FlowId, Ipv4Addr, NodeId, ReceivedPower};
 use driftway_endpoint::{Gateway, Side};
 use driftway_net::Network;
 use driftway_scenario::{Network as Kind, Scenario};
@@ -8,7 +8,7 @@ use driftway_tcp::Stats;
 use typed_index_collections::TiVec;
 
 use crate::results::GatewayResult;
-use crate::sockets::{FlowEnd, SocketId};
+use crate::sockets::{FlowEnd, SocketId, flow_endpoint};
 
 /// A gateway that splits connections, and the flows of these.
 pub struct SplittingGateway {
@@ -19,7 +19,7 @@ pub struct SplittingGateway {
     /// The split flows; `None` for others.
     pub flows: TiVec<FlowId, Option<SplitFlow>>,
     /// The flow of each connection.
-    pub flow_of: Vec<FlowId>,
+    pub flow_of: TiVec<ConnectionId, FlowId>,
     /// Its counters.
     pub counts: GatewayCounts,
 }
@@ -29,8 +29,10 @@ pub struct SplittingGateway {
 pub struct SplitFlow {
     /// The side of the sender.
     pub sender: Side,
+    /// The endpoint of the receiver.
+    pub receiver: Endpoint,
     /// Its connection; `None` before the first SYN arrives.
-    pub connection: Option<usize>,
+    pub connection: Option<ConnectionId>,
 }
 
 /// Counters of a gateway.
@@ -52,17 +54,25 @@ impl SplittingGateway {
         let node = NodeId::new(of.node);
         let gateway = Gateway::new(u32::try_from(of.buffer.0).unwrap_or(u32::MAX));
         let gateway = if net.probes_routes(node) { gateway.with_route_probing() } else { gateway };
-        let split = |flow: &driftway_scenario::Flow| {
+        let split = |(id, flow): (usize, &driftway_scenario::Flow)| {
             let sender = if mixed.has_radio(flow.from) { Side::Wireless } else { Side::Wired };
-            mixed.is_split(flow).then_some(SplitFlow { sender, connection: None })
+            let receiver = flow_endpoint(FlowId::from(id), NodeId::new(flow.to));
+            mixed.is_split(flow).then_some(SplitFlow { sender, receiver, connection: None })
         };
         Some(Self {
             node,
             gateway,
-            flows: scenario.flows.iter().map(split).collect(),
-            flow_of: Vec::new(),
+            flows: scenario.flows.iter().enumerate().map(split).collect(),
+            flow_of: TiVec::new(),
             counts: GatewayCounts::default(),
         })
+    }
+
+    /// Returns the split flow whose connection is opened to this endpoint.
+    pub fn flow_to(&self, receiver: Endpoint) -> Option<FlowId> {
+        let is_so =
+            |split: &Option<SplitFlow>| split.is_some_and(|split| split.receiver == receiver);
+        self.flows.position(is_so)
     }
 
     /// Returns the bytes of a socket that the gateway has accepted; `None` for a flow that is not split.
@@ -86,7 +96,7 @@ impl SplittingGateway {
 
     /// Returns the results of all connections.
     pub fn result(&self) -> GatewayResult {
-        let connections = 0..self.gateway.connections();
+        let connections = self.gateway.connections();
         let longest = connections.clone().map(|number| self.gateway.longest_buffer(number)).max();
         let sum = |side: Side, of: fn(&Stats) -> u64| {
             let sockets = connections.clone().filter_map(|of| self.gateway.socket(of, side));

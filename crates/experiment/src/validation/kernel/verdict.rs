@@ -9,9 +9,9 @@ const TOLERANCE: f64 = 0.05;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Inside.
+    /// The interval lies inside.
     Within,
-    /// Outside.
+    /// The interval lies outside.
     Outside,
     /// It contains an edge, or there are too few runs for an interval.
     Undecided,

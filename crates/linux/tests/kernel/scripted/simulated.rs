@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use driftway_base::{Instant, RecoveryState, Seq};
+use driftway_base::{Instant, NodeId, RecoveryState, Seq};
 use driftway_scenario::Scenario;
 use driftway_tcp::{Config, Connection};
 use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, UnreachableCode};
@@ -42,7 +42,7 @@ tcp = {{ preset = "linux", growth = "{control}", mss = "{mss} B", window = "131 
     );
     let scenario = Scenario::parse("script", &text, &[]).expect("a valid scenario");
     let tcp = scenario.flows[0].tcp.as_ref().expect("a flow of TCP");
-    let config = driftway_sim::tcp_config(tcp, 0, 1);
+    let config = driftway_sim::tcp_config(tcp, NodeId::new(0), 1);
     // As the sysctls of these names.
     let pacing = script.paced || config.pacing;
     Config { sack: script.sack, timestamps: script.timestamps, pacing, ..config }

@@ -1,9 +1,9 @@
-//! The ends of packets. Each ends in one place, which counts it, adds it to the digest, records the
-//! event, and informs the node's feedback.
+//! The accounting of packets, from host to host: each is created in one place, which numbers it, and ends in
+//! one place, which counts it, adds it to the digest, records the event, and informs the node's feedback.
 
 use driftway_base::{DropReason, NodeId, PacketId, RadioId};
 use driftway_route::feedback::{Scheme, UndeliverablePacket};
-use driftway_wire::{Packet, RoutedPacket};
+use driftway_wire::{Body, IcmpMessage, Packet, RoutedPacket};
 
 use super::task::Task;
 use super::{Network, OPAQUE_STREAM, link_of};
@@ -11,44 +11,61 @@ use crate::addresses::address;
 use crate::digest::DELIVERED;
 use crate::frame_body::FrameBody;
 use crate::interface::{Interface, LinkEnd, Outcome, Place};
+use crate::output::Output;
 
 impl Network {
-    /// Ends what has a handle; returns a packet, but no message of ARP.
-    pub(super) fn end(&mut self, at: Place, id: PacketId, outcome: Outcome) -> Option<Packet> {
+    /// Creates a packet of a node: its host's, its own, or a gateway's in the name of another. Numbers it: this
+    /// is the only place at which the IP identification is set, but for messages of routing.
+    pub(super) fn create(&mut self, node: NodeId, mut packet: Packet) -> PacketId {
+        let own = address(node);
+        let number = self.nodes[node].next_identification();
+        packet.ip.identification = if packet.ip.source == own {
+            number
+        } else {
+            // What a gateway sends in the name of a host must differ from the host's own, and from another
+            // gateway's.
+            number.wrapping_add((own.to_bits() as u16).wrapping_mul(0x9e37)).max(1)
+        };
+        self.packets.create(FrameBody::Ip(RoutedPacket::plain(packet)))
+    }
+
+    /// Ends a packet at its destination, and passes it to the host there.
+    pub(super) fn deliver(&mut self, node: NodeId, id: PacketId) {
+        let Some(packet) = self.packets.get(id).map(|routed| routed.packet) else { return };
+        self.end(Place::Node(node), id, Outcome::Delivered);
+        if let Body::Icmp(IcmpMessage::Echo { reply: true, .. }) = &packet.body {
+            self.on_peer_found(node, packet.ip.source);
+        }
+        self.work.request(Output::Deliver { node, packet });
+    }
+
+    /// Drops what is in transit.
+    pub(super) fn drop(&mut self, at: Place, id: PacketId, reason: DropReason) {
+        self.end(at, id, Outcome::Dropped(reason));
+    }
+
+    /// Ends what is in transit.
+    pub(super) fn end(&mut self, at: Place, id: PacketId, outcome: Outcome) {
+        if self.recorder.records_ends() {
+            self.record_end(at, id, outcome);
+        }
         let place = self.place_number(at);
-        let body = self.packets.body(id)?;
-        if let Some(code) = digest_code(outcome) {
-            self.digest.add_body(self.now, place, code, body);
+        let Some(body) = self.packets.end(id, outcome) else { return };
+        match outcome {
+            Outcome::Delivered => self.digest.add_body(self.now, place, DELIVERED, body),
+            Outcome::Sent => {
+                if let FrameBody::Ip(routed) = body {
+                    self.counters.hops.count(&routed.packet);
+                }
+            }
+            Outcome::Dropped(reason) => {
+                self.digest.add_body(self.now, place, reason as u8, body);
+                if let FrameBody::Ip(routed) = body {
+                    let packet = routed.packet;
+                    self.report_drop(at, &packet, reason);
+                }
+            }
         }
-        if self.recorder.records_ends() {
-            let body = *body;
-            self.record_end(at, &body, outcome);
-        }
-        let packet = self.packets.end(id, outcome)?;
-        if let Outcome::Dropped(reason) = outcome {
-            self.report_drop(at, &packet, reason);
-        }
-        Some(packet)
-    }
-
-    /// Ends a packet that a node's routing has yielded.
-    pub(super) fn end_routed(&mut self, at: Place, packet: &RoutedPacket, outcome: Outcome) {
-        self.packets.end_routed(packet, outcome);
-        if let Some(code) = digest_code(outcome) {
-            let place = self.place_number(at);
-            self.digest.add_packet(self.now, place, code, &packet.packet);
-        }
-        if self.recorder.records_ends() {
-            self.record_end(at, &FrameBody::Ip(*packet), outcome);
-        }
-        if let Outcome::Dropped(reason) = outcome {
-            self.report_drop(at, &packet.packet, reason);
-        }
-    }
-
-    /// Drops a packet that has a handle.
-    pub(super) fn drop(&mut self, at: Place, id: PacketId, reason: DropReason) -> Option<Packet> {
-        self.end(at, id, Outcome::Dropped(reason))
     }
 
     /// Returns the number of a place for the digest: a link's, or a node's.
@@ -75,7 +92,7 @@ impl Network {
             Place::Node(node) if reason == DropReason::TimeToLive => {
                 let lost = UndeliverablePacket { packet, reason, link: None, packet_id: None };
                 self.nodes[node].feedback.on_undeliverable(self.now, &lost);
-                self.work.ready_feedback.push_back(node);
+                self.work.mark_feedback_ready(node);
                 self.send_icmp(node, false);
             }
             Place::Node(_) => {}
@@ -92,7 +109,7 @@ impl Network {
         if reason.is_of_queue() && self.wires.sends_source_quench(end.link) {
             let node = self.topology.node_of(end);
             self.nodes[node].feedback.on_queue_overflow(self.now, packet);
-            self.work.ready_feedback.push_back(node);
+            self.work.mark_feedback_ready(node);
             self.send_icmp(node, false);
         }
     }
@@ -104,10 +121,10 @@ impl Network {
         packet: &Packet,
         reason: DropReason,
     ) {
-        let node = self.medium.radios[radio].node;
+        let node = self.medium.radio(radio).node;
         if reason.is_of_queue() || reason == DropReason::DuplicateInQueue {
             self.nodes[node].feedback.on_queue_overflow(self.now, packet);
-            self.work.tasks.push(Task::DrainFeedback { node });
+            self.work.add(Task::DrainFeedback { node });
         }
         // If routing still has a route to the destination, the source is not notified.
         if reason == DropReason::LinkFailure
@@ -131,17 +148,8 @@ impl Network {
     pub(super) fn node_of_interface(&self, interface: Interface) -> NodeId {
         match interface {
             Interface::Wire(end) => self.topology.node_of(end),
-            Interface::Radio(radio) => self.medium.radios[radio].node,
+            Interface::Radio(radio) => self.medium.radio(radio).node,
         }
-    }
-}
-
-/// Returns the code of an outcome in the digest; `None`: it is not added.
-const fn digest_code(outcome: Outcome) -> Option<u8> {
-    match outcome {
-        Outcome::PassedOn => None,
-        Outcome::Delivered => Some(DELIVERED),
-        Outcome::Dropped(reason) => Some(reason as u8),
     }
 }
 
