@@ -44,7 +44,7 @@ pub fn groups(document: &CompareDocument) -> Vec<CauseGroup<'_>> {
     groups
 }
 
-/// How often `carry` is behind.
+/// Number of cases in which `carry` is behind.
 pub fn summary(document: &CompareDocument) -> String {
     let cases = document.cells.iter().filter(|of| of.aid == RECOMMENDED_AID).count();
     let cases = count(cases as u64, "case");

@@ -9,14 +9,14 @@ use crate::study::pattern;
 /// The file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CauseFile {
-    cause: Vec<Cause>,
+struct BehindCauseFile {
+    cause: Vec<BehindCause>,
 }
 
 /// A cause, with the command that shows it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Cause {
+pub struct BehindCause {
     /// Names of networks, in which `*` stands for any text.
     pub networks: Vec<String>,
     /// Presets of TCP; all of them unless given.
@@ -26,7 +26,7 @@ pub struct Cause {
     shown_by: String,
 }
 
-impl Cause {
+impl BehindCause {
     fn explains(&self, of: &CarryBehind) -> bool {
         self.networks.iter().any(|name| pattern::matches(name, &of.network))
             && self.tcps.as_ref().is_none_or(|tcps| tcps.contains(&of.tcp))
@@ -38,14 +38,14 @@ impl Cause {
 /// # Errors
 ///
 /// It is invalid.
-pub fn parse(text: &str) -> Result<Vec<Cause>, Error> {
-    toml::from_str::<CauseFile>(text)
+pub fn parse(text: &str) -> Result<Vec<BehindCause>, Error> {
+    toml::from_str::<BehindCauseFile>(text)
         .map(|file| file.cause)
         .map_err(|error| Error::refused(format!("compare-causes.toml: {error}")))
 }
 
 /// Gives each case the first cause that explains it.
-pub fn explain(cases: &mut [CarryBehind], causes: &[Cause]) {
+pub fn explain(cases: &mut [CarryBehind], causes: &[BehindCause]) {
     for of in cases {
         let cause = causes.iter().find(|cause| cause.explains(of));
         of.because = cause.map(|cause| cause.text.clone());
@@ -64,7 +64,7 @@ mod test {
     fn every_cause_is_about_something() {
         let list = listed_networks(ListPart::All).unwrap();
         let causes = parse(include_str!("../../studies/compare-causes.toml")).unwrap();
-        for Cause { networks, tcps, .. } in &causes {
+        for BehindCause { networks, tcps, .. } in &causes {
             for name in networks {
                 let found = list.networks.iter().any(|of| pattern::matches(name, &of.name));
                 assert!(found, "{name}");

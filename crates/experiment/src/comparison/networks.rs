@@ -12,7 +12,7 @@ use driftway_scenario::{Scenario, TomlFile};
 use toml::{Table, Value};
 
 use super::arms::arms;
-use super::causes::{self, Cause};
+use super::causes::{self, BehindCause};
 use super::hypotheses::{self, Hypothesis};
 use super::network::ComparedNetwork;
 use super::target::{CompareTarget, is_transfer};
@@ -67,7 +67,7 @@ pub struct NetworkList {
     /// Hypotheses about them.
     pub hypotheses: Vec<Hypothesis>,
     /// Causes for which `carry` is behind on them.
-    pub causes: Vec<Cause>,
+    pub causes: Vec<BehindCause>,
     /// Runs per arm.
     pub runs: u64,
     /// Runs per arm in a quick comparison.
