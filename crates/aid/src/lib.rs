@@ -92,7 +92,7 @@ pub enum SegmentVerdict {
 /// Segments that the connection sends for an act are not shown to the aid. Time never goes back. At one
 /// instant the order is network, aid, TCP, application.
 pub trait Aid: Send {
-    /// Name of the aid in scenarios.
+    /// Name of the aid in scenarios, that of its entry.
     fn name(&self) -> &'static str;
     /// Name of the present state, for traces.
     fn state(&self) -> &'static str;
@@ -121,9 +121,10 @@ pub trait Aid: Send {
     fn on_timeout(&mut self, now: Instant, view: &TcpView);
     /// Result of an act; `view` is the state after it.
     fn on_done(&mut self, now: Instant, act: &Act, done: ActResult, view: &TcpView);
-    /// Time of the next timeout; `None`: none is pending.
+    /// Time of the next timeout; `None`: none is pending. After [`on_timeout`](Aid::on_timeout) it is `None` or
+    /// a later time, or the run does not end.
     fn next_timeout(&self) -> Option<Instant>;
-    /// Next act for the driver to apply.
+    /// Next act for the driver to apply. Each is returned once; the driver asks until there is none.
     fn poll_act(&mut self) -> Option<Act>;
     /// Returns true if the aid needs no more than copies of segments at present: whatever the next segment is,
     /// it passes unchanged, and no [`Act::Undo`] is requested with it.

@@ -17,7 +17,7 @@ pub trait AidOptions: Options {
     const NAME: &'static str;
     /// One-line summary with the aid's source.
     const SUMMARY: &'static str;
-    /// Name and description of each state, as in [`Aid::state`].
+    /// Name and description of each state of [`Aid::state`], for the reference and replays of built-in aids.
     const STATES: &'static [(&'static str, &'static str)];
     /// Pairs of durations of which the first must not exceed the second. Scenarios that violate this are
     /// rejected.

@@ -69,7 +69,8 @@ enum Build {
     Place(Arc<BuildAtPlace>),
 }
 
-/// A registered aid.
+/// An aid by its name: how scenarios name it, its options, and how one is made for each end of a connection at
+/// which a scenario has it.
 #[derive(Clone)]
 pub struct AidEntry {
     /// Name of the aid in scenarios.
@@ -97,7 +98,7 @@ impl AidEntry {
         }
     }
 
-    /// An aid without options, which `build` makes for each connection and end. A run is a function of its
+    /// An aid without options and without a list of states, which `build` makes for each connection and end. A run is a function of its
     /// scenario and seed only if what `build` makes depends on nothing but its argument.
     pub fn from_fn(
         name: &'static str,

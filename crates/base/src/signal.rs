@@ -15,14 +15,15 @@ pub struct Signal {
 /// Kinds of network events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalKind {
-    /// A router has no route to the destination (ICMP destination unreachable, RFC 792).
+    /// A router has no route to the destination (ICMP destination unreachable, RFC 792); in scenarios `feedback`,
+    /// or `signal` of a fault, `= "icmp-unreachable"`.
     Unreachable(UnreachableScope),
     /// A router requests a lower sending rate (ICMP source quench, RFC 792; obsoleted by RFC 6633).
     SourceQuench,
     /// The peer echoes a congestion mark (ECE, RFC 3168).
     EcnEcho,
     /// The route to the destination has failed (RFN, chandran-1998 §4). Sent by routers or by the local
-    /// node's routing protocol.
+    /// node's routing protocol; in scenarios `feedback`, or `signal` of a fault, `= "rfn"`.
     RouteFailed,
     /// A route to the destination is available again (RRN, chandran-1998 §4). Sent by routers or by the local
     /// node's routing protocol, or raised when the peer answers an echo request.

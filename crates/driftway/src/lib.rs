@@ -3,7 +3,7 @@
 //! | to | use |
 //! |---|---|
 //! | load a scenario and run it | [`Scenario::load`], [`run()`], or a [`Simulation`] step by step |
-//! | add an aid of one's own, a congestion control, routing or mobility | [`Registry`], [`Scenario::load_with`] |
+//! | add an aid of one's own, a congestion control, routing or mobility | [`Registry`], for an aid with [`aid::registry::AidEntry`] and [`base::options!`]; [`Scenario::load_with`] |
 //! | run many seeds or a study, and keep the results | `experiment::runner`, `experiment::study` |
 //! | get results as tables | `experiment::rows::tables_of_runs` |
 //! | drive a TCP connection over packets of one's own | [`Connection`], with [`wire`] for the bytes |
@@ -23,7 +23,8 @@
 //! | `linux` | TUN devices, emulation and the shim's daemon; only on Linux |
 //!
 //! Three examples are built and run with the tests: `run` (a simulation in ten lines), `aid_under_own_tcp`
-//! and `tun_echo` (as root).
+//! and `tun_echo` (as root). `examples/my-aid` is a crate of its own with an aid; docs/guide.md, "Your own
+//! aid", explains it.
 //!
 #![cfg_attr(feature = "simulator", doc = "```")]
 #![cfg_attr(not(feature = "simulator"), doc = "```ignore")]

@@ -37,7 +37,8 @@ impl Scenario {
     ///
     /// # Errors
     ///
-    /// The first error and its location; also a registry with a name that is built in or not unique.
+    /// The first error and its location; also a registry with a name, of an entry or an option, that is invalid
+    /// (other than letters, digits, `-`, `_`), built in or not unique.
     pub fn parse_with(
         name_of_file: &str,
         text: &str,
@@ -102,7 +103,7 @@ impl Scenario {
 
     /// Loads the file at `path`. `overrides` are the options `--set KEY=VALUE` of a command line: a
     /// dotted key (`network.link.rate`, `flow.0.aid`, `flow.*.tcp.recovery`), and a value as in the
-    /// file, where text needs no quotes.
+    /// file, where text needs no quotes. A value replaces the whole value of its key: an aid with its options.
     ///
     /// # Errors
     ///

@@ -46,7 +46,7 @@ impl Registry {
         Self::default()
     }
 
-    /// Adds an aid.
+    /// Adds an aid, a value of a flow's `aid` and `receiver_aid`. Its name is checked when a scenario is loaded.
     #[must_use]
     pub fn aid(mut self, entry: AidEntry) -> Self {
         self.aids.push(Arc::new(entry));

@@ -23,8 +23,8 @@ use crate::world::World;
 ///
 /// A run shares its scenario and borrows nothing but its observers: without these it is
 /// `Simulation<'static>`. It is `Send`, so that it can go from thread to thread between two steps. It is not
-/// `Sync`, and would gain nothing by it: most of what can be looked at computes on demand and takes
-/// `&mut self` (positions, sockets), and the state machines of the network and of its hosts, aids and routing
+/// `Sync`, and would gain nothing by it: [`flow`](Self::flow) and [`position`](Self::position) compute on demand and
+/// take `&mut self`, and the state machines of the network and of its hosts, aids and routing
 /// protocols among them, need only be `Send`. Several threads run several simulations.
 ///
 /// ```
@@ -414,10 +414,11 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// Runs `scenario` with `seed` to its end, observed by a trace or by other [`Observers`].
+/// Runs `scenario` with `seed` to its end. `watch` is `None`, a trace (`Some(&mut trace)`) or other
+/// [`Observers`].
 ///
 /// # Errors
-/// An internal error: packets or bytes were not conserved.
+/// Those of [`Simulation::new`], and an internal error: packets or bytes were not conserved.
 pub fn run<'a>(
     scenario: impl Into<Arc<Scenario>>,
     seed: u64,

@@ -1,6 +1,7 @@
 //! An aid of one's own: it makes TCP wait while the network reports that the destination is unreachable.
 //!
-//! `cargo run --release [SCENARIO]`; without a scenario, `scenarios/partition.toml`.
+//! `cargo run --release [SCENARIO [AID]]`: `scenarios/partition.toml` and `wait` unless they are given, the aid
+//! as a scenario has it.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -94,8 +95,10 @@ impl Aid for Wait {
 
 fn main() -> ExitCode {
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/partition.toml");
-    let file = std::env::args().nth(1).unwrap_or(example.to_owned());
-    match compare(&file) {
+    let mut arguments = std::env::args().skip(1);
+    let file = arguments.next().unwrap_or(example.to_owned());
+    let aid = arguments.next().unwrap_or("wait".to_owned());
+    match compare(&file, &aid) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -105,9 +108,9 @@ fn main() -> ExitCode {
 }
 
 /// Runs a scenario without an aid and with this one.
-fn compare(file: &str) -> Result<(), Box<dyn Error>> {
+fn compare(file: &str, aid: &str) -> Result<(), Box<dyn Error>> {
     let registry = Registry::new().aid(AidEntry::new::<WaitOptions>());
-    for aid in ["none", "wait"] {
+    for aid in ["none", aid] {
         let scenario = Scenario::load_with(file, &[("flow.0.aid".into(), aid.into())], &registry)?;
         let flow = &run(scenario, 1, None)?.flows[0];
         println!(
