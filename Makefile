@@ -80,8 +80,13 @@ papers-in-full: release-build
 test-times: need
 	@scripts/test-times lint unit-build unit $(BUILDS) size determinism demo verdicts fuzz-short
 
+# Cargo manifests outside the workspace, each with a lock file of its own.
+OUTSIDE := checks/no-std fuzz/guided examples/my-aid
+
 lint: need
 	$(CARGO) fmt --all --check
+	@for crate in $(OUTSIDE); do $(CARGO) update --quiet --workspace --locked \
+		--manifest-path $$crate/Cargo.toml || exit 1; done
 	$(CARGO) clippy --locked --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --locked --workspace --no-deps --all-features
 
