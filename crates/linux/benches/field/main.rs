@@ -2,12 +2,13 @@
 //! sysctls and with the shim at the same time, as tables of means with 90 % intervals (Student's
 //! t); cuts also over a network built by the kernel alone.
 //!
-//! Started by `make field`; `FIELD_RUNS` is the number of runs (5). Rows of `neighbours` are run until the
-//! 90 % intervals of their ratios are narrower than ± `FIELD_WITHIN` %, if that is set, `FIELD_MOST` (40) times at most. An argument selects tables
-//! (`gain`, `cuts`, `harm`, `neighbours`, `events`; default: these five). `make field-soak` runs the table `soak`:
-//! transfers under every fault, checked byte by byte, `SOAK_BYTES` (10⁹) each; further arguments
-//! select rows (`soak silent killed`), as they do after `neighbours` (`neighbours "10 Mbit/s"`) and `cuts`. Linux's default congestion control is not used: each row
-//! names its own.
+//! Started by `make field`; `FIELD_RUNS` is the number of runs (5). An argument selects tables (`gain`, `cuts`, `harm`,
+//! `neighbours`, `events`; default: these five); further ones select rows of `neighbours` and `cuts` (`neighbours
+//! "10 Mbit/s"`). Rows of `neighbours` are run until the 90 % intervals of their ratios are narrower than ±
+//! `FIELD_WITHIN` %, if that is set, `FIELD_MOST` (40) times at most, with `FIELD_MBPS` (320) at once: fewer on a machine
+//! with other work. `make field-soak` runs the table `soak`: transfers under every fault, checked byte by byte,
+//! `SOAK_BYTES` (10⁹) each; further arguments select rows (`soak silent killed`). Linux's default congestion control is
+//! not used: each row names its own.
 
 #[path = "../../tests/kernel/crowd.rs"]
 mod crowd;
@@ -223,10 +224,12 @@ fn main() -> ExitCode {
     let within =
         number("FIELD_WITHIN", 0, "the width of intervals that ends the runs of a row (%)");
     let most = number("FIELD_MOST", 40, "how often a row is run at most");
-    let numbers: Result<Vec<u64>, String> = [runs, bytes, within, most].into_iter().collect();
-    let [runs, bytes, within, most] = match numbers.as_deref() {
-        Ok(&[runs, bytes, within, most]) => [runs, bytes, within, most],
-        Ok(_) => unreachable!("four numbers are read"),
+    let rates = number("FIELD_MBPS", 320, "the sum of the rates at once (Mbit/s)");
+    let numbers: Result<Vec<u64>, String> =
+        [runs, bytes, within, most, rates].into_iter().collect();
+    let [runs, bytes, within, most, rates] = match numbers.as_deref() {
+        Ok(&[runs, bytes, within, most, rates]) => [runs, bytes, within, most, rates],
+        Ok(_) => unreachable!("five numbers are read"),
         Err(what) => {
             eprintln!("error: {what}");
             return ExitCode::from(2);
@@ -259,7 +262,7 @@ fn main() -> ExitCode {
         let rows = words.split_first().filter(|(first, _)| *first == "neighbours");
         let within = (within > 0).then_some(within as f64 / 100.0);
         neighbours::table(
-            Runs { least: runs, within, most: most.max(runs) },
+            Runs { least: runs, within, most: most.max(runs), rates_at_once: rates * 1_000_000 },
             rows.map_or(&[], |(_, rows)| rows),
         );
     }

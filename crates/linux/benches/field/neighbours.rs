@@ -15,9 +15,6 @@ use crate::shimmed::{RunningShim, Transfer, Until};
 /// Measured from the end of slow start.
 const FROM: Duration = Duration::from_secs(3);
 const TO: Duration = Duration::from_secs(33);
-/// Limit of the sum of all rates at the same time (bit/s): more would measure this machine.
-const RATES_AT_ONCE: u64 = 320_000_000;
-
 /// The layer below the first host's TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Below {
@@ -68,6 +65,8 @@ pub struct Runs {
     pub within: Option<f64>,
     /// At most so many.
     pub most: u64,
+    /// Limit of the sum of all rates at the same time (bit/s): more would measure this machine.
+    pub rates_at_once: u64,
 }
 
 /// Prints the tables: neighbours, gain, and how plain hosts with different delays share a short queue. Only rows whose names contain
@@ -145,7 +144,8 @@ fn heading() {
 }
 
 fn rows(name: &str, case: Case, arms: &[Arm], runs: Runs) {
-    let mut results = measure(case, arms, 1..=runs.least);
+    let at_once = (runs.rates_at_once / arms.len() as u64 / case.bottleneck.rate).max(1);
+    let mut results = measure(case, arms, 1..=runs.least, at_once);
     let is_narrow = |results: &[Vec<Shares>], within: f64| {
         let halves =
             results.iter().skip(1).map(|of| Estimate::of(ratios(of, &results[0]), 3).half());
@@ -156,8 +156,8 @@ fn rows(name: &str, case: Case, arms: &[Arm], runs: Runs) {
         && done < runs.most
         && !is_narrow(&results, within)
     {
-        let until = (done + at_once(case, arms)).min(runs.most);
-        for (all, more) in results.iter_mut().zip(measure(case, arms, done + 1..=until)) {
+        let until = (done + at_once).min(runs.most);
+        for (all, more) in results.iter_mut().zip(measure(case, arms, done + 1..=until, at_once)) {
             all.extend(more);
         }
         done = until;
@@ -191,16 +191,11 @@ fn row(name: &str, arm: &str, result: &[Shares], plain: &[Shares]) {
     );
 }
 
-/// Seeds that are run at the same time.
-fn at_once(case: Case, arms: &[Arm]) -> u64 {
-    (RATES_AT_ONCE / arms.len() as u64 / case.bottleneck.rate).max(1)
-}
-
-/// Runs of some arms, with the arms of a seed at the same time.
-fn measure(case: Case, arms: &[Arm], seeds: RangeInclusive<u64>) -> Vec<Vec<Shares>> {
+/// Runs of some arms, with `at_once` seeds at the same time, and the arms of a seed.
+fn measure(case: Case, arms: &[Arm], seeds: RangeInclusive<u64>, at_once: u64) -> Vec<Vec<Shares>> {
     let mut results = vec![Vec::new(); arms.len()];
     let seeds: Vec<u64> = seeds.collect();
-    for seeds in seeds.chunks(at_once(case, arms) as usize) {
+    for seeds in seeds.chunks(at_once as usize) {
         thread::scope(|scope| {
             let started: Vec<_> = seeds
                 .iter()
