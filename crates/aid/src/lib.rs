@@ -122,7 +122,7 @@ pub trait Aid: Send {
     /// Result of an act; `view` is the state after it.
     fn on_done(&mut self, now: Instant, act: &Act, done: ActResult, view: &TcpView);
     /// Time of the next timeout; `None`: none is pending. After [`on_timeout`](Aid::on_timeout) it is `None` or
-    /// a later time, or the run does not end.
+    /// a later time, or the simulator ends the run with an error.
     fn next_timeout(&self) -> Option<Instant>;
     /// Next act for the driver to apply. Each is returned once; the driver asks until there is none.
     fn poll_act(&mut self) -> Option<Act>;

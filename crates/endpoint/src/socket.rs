@@ -10,6 +10,9 @@ use driftway_base::{
 use driftway_tcp::{Connection, Received, Transmit};
 use driftway_wire::TcpSegment;
 
+/// Largest number of acts of an aid after one event; aids have one to three.
+const ACTS_MAX: u32 = 1000;
+
 /// A TCP connection of a host, with or without an aid.
 ///
 /// Order of processing (see [`Aid`]): the aid sees the segment and the connection before the
@@ -18,6 +21,8 @@ use driftway_wire::TcpSegment;
 pub struct Socket {
     tcp: Connection,
     aid: Option<Box<dyn Aid>>,
+    /// The aid returned acts without end, and was removed.
+    had_endless_acts: bool,
     /// Segments that the aid holds, oldest first.
     held_outgoing: VecDeque<Transmit>,
     held_incoming: VecDeque<(Ipv4Addr, TcpSegment, Ecn)>,
@@ -39,6 +44,7 @@ impl Socket {
         Self {
             tcp,
             aid,
+            had_endless_acts: false,
             held_outgoing: VecDeque::new(),
             held_incoming: VecDeque::new(),
             route_probe: None,
@@ -96,6 +102,11 @@ impl Socket {
     /// Returns true if there is an aid that considers the connection disconnected.
     pub fn is_disconnected(&self) -> bool {
         self.aid.as_ref().is_some_and(|aid| aid.is_disconnected())
+    }
+
+    /// Returns true if the aid returned acts without end after an event. It was removed then.
+    pub fn had_endless_acts(&self) -> bool {
+        self.had_endless_acts
     }
 
     /// Returns the aid's next timeout.
@@ -196,7 +207,8 @@ impl Socket {
     /// Executes the aid's acts and reports their results to it.
     fn apply_acts(&mut self, now: Instant) {
         let Some(aid) = &mut self.aid else { return };
-        while let Some(act) = aid.poll_act() {
+        for _ in 0..ACTS_MAX {
+            let Some(act) = aid.poll_act() else { return };
             let done = match (act, &mut self.route_probe) {
                 (Act::ProbeRoute(probe), Some(request)) => {
                     request.wanted = probe;
@@ -208,6 +220,7 @@ impl Socket {
             };
             aid.on_done(now, &act, done, &tcp_view(&self.tcp, self.next_hop_power));
         }
+        (self.aid, self.had_endless_acts) = (None, true);
     }
 
     /// Returns the next segment to send.

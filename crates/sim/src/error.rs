@@ -1,7 +1,7 @@
 //! Errors of a run.
 
-/// The reason why a run has no result. It is always an internal error, because a checked scenario has
-/// a result.
+/// The reason why a run has no result: an error of driftway, or of what a program has added to it, because a checked
+/// scenario has a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError {
     /// Packets are not conserved.
@@ -10,6 +10,8 @@ pub enum RunError {
     Stream(String),
     /// The network cannot be built.
     Setup(String),
+    /// Time does not go on: an aid, a routing protocol or a congestion control breaks a rule of its contract.
+    Endless(String),
 }
 
 impl std::fmt::Display for RunError {
@@ -18,6 +20,7 @@ impl std::fmt::Display for RunError {
             Self::Conservation(what) => write!(f, "packets are not conserved: {what}"),
             Self::Stream(what) => write!(f, "a byte stream is corrupted: {what}"),
             Self::Setup(what) => write!(f, "the network cannot be built: {what}"),
+            Self::Endless(what) => write!(f, "the run does not end: {what}"),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The timers of hosts.
 
+use std::fmt;
+
 use driftway_base::FlowId;
 use driftway_endpoint::Side;
 use driftway_net::Timer;
@@ -40,6 +42,33 @@ impl HostTimer {
     /// Returns the number of timers of each class, for this number of flows.
     pub const fn counts(flows: usize) -> [usize; Self::CLASSES] {
         [flows, 2 * flows, 2 * flows, 2 * flows, 2 * flows, flows]
+    }
+}
+
+impl fmt::Display for HostTimer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable(flow) => {
+                write!(f, "the signal of an unreachable destination to flow {flow}")
+            }
+            Self::Aid(SocketId { flow, end }) => {
+                write!(f, "the timeout of the aid at the {} of flow {flow}", end.name())
+            }
+            Self::LegAid(LegId { flow, side }) => {
+                write!(
+                    f,
+                    "the timeout of the aid at the gateway's {} leg of flow {flow}",
+                    side.name()
+                )
+            }
+            Self::Tcp(SocketId { flow, end }) => {
+                write!(f, "the timeout of TCP at the {} of flow {flow}", end.name())
+            }
+            Self::LegTcp(LegId { flow, side }) => {
+                write!(f, "the timeout of TCP at the gateway's {} leg of flow {flow}", side.name())
+            }
+            Self::Application(flow) => write!(f, "the application of flow {flow}"),
+        }
     }
 }
 

@@ -62,7 +62,13 @@ pub struct Simulation<'a> {
     /// The time at which the caller inspects the run.
     pause: Instant,
     events_handled: u64,
+    /// Wake-ups in a row without any time between them.
+    at_one_instant: u32,
 }
+
+/// Largest number of wake-ups at one instant: a hundred times what networks of ten thousand nodes have when all start at
+/// once, and some seconds of processor time.
+const AT_ONE_INSTANT_MAX: u32 = 10_000_000;
 
 /// The present state of a flow.
 #[derive(Clone, Copy, Debug)]
@@ -119,7 +125,7 @@ impl<'a> Simulation<'a> {
         };
         let end = Instant::ZERO + duration;
         let pause = Instant::FAR_FUTURE;
-        let mut run = Self { world, hosts, end, pause, events_handled: 0 };
+        let mut run = Self { world, hosts, end, pause, events_handled: 0, at_one_instant: 0 };
         run.hosts.start(&mut run.world);
         run.start_network();
         Ok(run)
@@ -230,7 +236,13 @@ impl<'a> Simulation<'a> {
                 return false;
             }
             if at > world.now {
+                self.at_one_instant = 0;
                 self.record_what_is_due(at);
+            }
+            self.at_one_instant += 1;
+            if self.at_one_instant > AT_ONE_INSTANT_MAX {
+                self.end_standstill(of_net <= own);
+                return false;
             }
             // At one instant the network is first.
             let is_handled = if of_net <= own {
@@ -243,6 +255,22 @@ impl<'a> Simulation<'a> {
                 return true;
             }
         }
+    }
+
+    /// Ends a run in which a timer is due again and again.
+    #[cold]
+    fn end_standstill(&mut self, is_of_network: bool) {
+        let world = &mut self.world;
+        let timer = if is_of_network {
+            world.net.on_timeout(world.now).map(|wakeup| wakeup.timer.to_string())
+        } else {
+            world.wakeups.pop().map(|wakeup| wakeup.timer.to_string())
+        };
+        let timer = timer.unwrap_or_else(|| "a timer".to_owned());
+        let at = world.now.since(Instant::ZERO).as_secs_f64();
+        world.error.get_or_insert(RunError::Endless(format!(
+            "{timer} is due again and again at {at} s; after on_timeout, next_timeout is None or later"
+        )));
     }
 
     /// Handles the network's next wake-up; false if it was not valid.

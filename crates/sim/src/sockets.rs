@@ -16,6 +16,16 @@ pub enum FlowEnd {
     Receiver,
 }
 
+impl FlowEnd {
+    /// Returns its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sender => "sender",
+            Self::Receiver => "receiver",
+        }
+    }
+}
+
 /// A socket: an end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketId {

@@ -1,6 +1,6 @@
 //! The surroundings of the hosts of a run: time, the network, timers, observers and checks.
 
-use driftway_base::{Instant, NodeId};
+use driftway_base::{FlowId, Instant, NodeId};
 use driftway_link::QueuePosition;
 use driftway_net::{Event, Network, WakeUps};
 use driftway_wire::Packet;
@@ -83,6 +83,16 @@ impl World<'_> {
             self.is_restored |= self.active_outages == 0;
             self.partition_ended = true;
         }
+    }
+
+    /// An aid at an end of a flow returned acts without end.
+    pub fn on_endless_acts(&mut self, flow: FlowId, end: &str) {
+        let at = self.now.since(Instant::ZERO).as_secs_f64();
+        let error = RunError::Endless(format!(
+            "at {at} s poll_act of the aid at the {end} of flow {flow} always returned another act; each act is \
+             returned once"
+        ));
+        self.error.get_or_insert(error);
     }
 
     /// Keeps the first error of a byte stream.

@@ -3,6 +3,7 @@
 mod around;
 mod distance_vector;
 mod halving;
+mod restless;
 mod steady;
 mod wait;
 
@@ -26,12 +27,14 @@ use driftway::{Duration, Instant, Registry, Scenario, Simulation, run};
 use around::AroundOptions;
 use distance_vector::DistanceVectorOptions;
 use halving::HalvingOptions;
+use restless::RestlessOptions;
 use steady::SteadyOptions;
 use wait::WaitOptions;
 
 fn registry() -> Registry {
     Registry::new()
         .aid(AidEntry::new::<WaitOptions>())
+        .aid(AidEntry::new::<RestlessOptions>())
         .routing(RoutingEntry::new::<DistanceVectorOptions>())
         .mobility(MobilityEntry::new::<AroundOptions>())
         .control(ControlEntry::new::<HalvingOptions>())
@@ -110,6 +113,19 @@ fn an_aid_runs_by_its_name() {
     assert!((60..=72).contains(&with.probes.unwrap()), "{:?}", with.probes);
     let seldom = flow(&[("flow.0.aid.probe", "10 s")]);
     assert!((2..=4).contains(&seldom.probes.unwrap()), "{:?}", seldom.probes);
+}
+
+#[test]
+fn an_aid_that_does_not_let_time_go_on_ends_the_run_with_an_error() {
+    for (timeouts, expected) in [
+        ("true", "the timeout of the aid at the sender of flow 0 is due again and again at 0.0"),
+        ("false", "poll_act of the aid at the sender of flow 0 always returned another act"),
+    ] {
+        let set = [("flow.0.aid", "{ name = \"restless\" }"), ("flow.0.aid.timeouts", timeouts)];
+        let error = run(scenario(PATH, &set), 1, None).unwrap_err().to_string();
+        assert!(error.starts_with("the run does not end: "), "{error}");
+        assert!(error.contains(expected), "{error}");
+    }
 }
 
 /// An output whose content can be read later.

@@ -154,6 +154,11 @@ impl Gateway {
         self.connections.get(connection).map_or(0, SplitConnection::longest_buffer)
     }
 
+    /// Returns true if a leg's aid returned acts without end after an event. It was removed then.
+    pub fn had_endless_acts(&self, connection: ConnectionId, side: Side) -> bool {
+        self.socket(connection, side).is_some_and(Socket::had_endless_acts)
+    }
+
     /// Returns the next timeout of a leg's aid.
     pub fn next_aid_timeout(&self, connection: ConnectionId, side: Side) -> Option<Instant> {
         self.socket(connection, side)?.next_aid_timeout()

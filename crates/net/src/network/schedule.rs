@@ -1,5 +1,7 @@
 //! The wake-ups of a network, and the instant at which its driver inspects it.
 
+use std::fmt;
+
 use driftway_base::{AirId, FaultId, Instant, LinkId, NodeId};
 
 use crate::wakeups::{Timer, WakeUp, WakeUps};
@@ -15,6 +17,17 @@ pub enum TimerId {
     Air(AirId),
     /// A node's: of its radios, probes and routing.
     Node(NodeId),
+}
+
+impl fmt::Display for TimerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fault(fault) => write!(f, "the timeout of fault {fault}"),
+            Self::Link(link) => write!(f, "the timeout of link {link}"),
+            Self::Air(air) => write!(f, "the timeout of air {air}"),
+            Self::Node(node) => write!(f, "the timeout of node {node}, such as its routing's,"),
+        }
+    }
 }
 
 impl Timer for TimerId {

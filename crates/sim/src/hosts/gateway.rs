@@ -161,6 +161,9 @@ impl Hosts {
             world.check_stream(check_legs(split, gateway, number, &self.flows[flow]));
         }
         for side in Side::BOTH {
+            if gateway.had_endless_acts(number, side) {
+                world.on_endless_acts(flow, &format!("gateway's {} leg", side.name()));
+            }
             if let Some(at) = gateway.next_aid_timeout(number, side) {
                 world.schedule(HostTimer::LegAid(LegId { flow, side }), at);
             }

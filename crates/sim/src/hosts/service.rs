@@ -228,6 +228,9 @@ impl Hosts {
             flow.rto_stats.update(world.now, socket.tcp().rtt());
             flow.kept_window.update(socket.tcp());
         }
+        if socket.had_endless_acts() {
+            world.on_endless_acts(id.flow, id.end.name());
+        }
         if let Some(at) = socket.next_aid_timeout() {
             world.schedule(HostTimer::Aid(id), at);
         }
