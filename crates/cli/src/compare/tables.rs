@@ -90,7 +90,8 @@ pub fn overview_grid(document: &CompareDocument) -> Grid {
         let plain = cells.first().map_or(0.0, |of| of.throughput_bps);
         let carry = cells.iter().find(|of| of.aid == RECOMMENDED_AID);
         let value = |of: &CompareCell| of.relative.unwrap_or(0.0);
-        let best = cells.iter().max_by(|one, other| value(one).total_cmp(&value(other)));
+        // Of equals the first, which is none or the recommended one.
+        let best = cells.iter().rev().max_by(|one, other| value(one).total_cmp(&value(other)));
         let shown = |of: &CompareCell| narrow(ratio(of.relative, of.ci90, of.p_holm));
         vec![
             (*network).to_owned(),

@@ -39,6 +39,12 @@ impl ScheduledCase {
     pub const fn new(duration: Duration, throughput_bps: f64, first: u64, most: u64) -> Self {
         Self { duration, throughput_bps, first, wanted: first, most, started: 0, finished: 0 }
     }
+
+    /// A case that wants `runs` runs, the second when all cases have started one, and so on: if there is no time for all of
+    /// them, all cases have about as many.
+    pub const fn in_turns(duration: Duration, throughput_bps: f64, runs: u64) -> Self {
+        Self { wanted: runs, ..Self::new(duration, throughput_bps, 1, runs) }
+    }
 }
 
 /// The schedule: cases by index, whose runs are numbered from 0.
@@ -157,6 +163,18 @@ mod test {
         assert_eq!(all_started(&mut schedule, 0), [(1, 0), (1, 1), (0, 0)]);
         assert_eq!(schedule.finish(0, || false), 0);
         assert_eq!(all_started(&mut schedule, 10), [(0, 1)]);
+    }
+
+    #[test]
+    fn cases_take_turns_so_that_no_short_one_is_left_without_a_run() {
+        let case = |seconds, runs| ScheduledCase::in_turns(Duration::from_secs(seconds), 0.0, runs);
+        let limits = Limits { jobs: 3, throughput_bps: 1.0, end: SECOND(50) };
+        let mut schedule = Schedule::new(limits, vec![case(10, 2), case(40, 2), case(5, 0)]);
+        assert_eq!(schedule.wanted(), 4);
+        assert_eq!(all_started(&mut schedule, 0), [(1, 0), (0, 0), (1, 1)]);
+        assert_eq!(schedule.finish(0, || panic!("another run is wanted")), 0);
+        assert_eq!(all_started(&mut schedule, 10), [(0, 1)]);
+        assert_eq!(schedule.finish(0, || false), 0);
     }
 
     #[test]

@@ -119,10 +119,11 @@ const fn reading(
 
 const DEFAULTS: &str = "the defaults of its options";
 
-/// The aids in each of their readings.
+/// The aids in each of their readings, the one that driftway recommends first.
 pub const AIDS: [AidReading; 18] = {
     use Reading::{Literal, Recommended};
     [
+        reading(RECOMMENDED_AID, Recommended, "", DEFAULTS),
         reading(
             "atcp",
             Literal,
@@ -186,7 +187,6 @@ pub const AIDS: [AidReading; 18] = {
             ..reading("freeze-tcp", Literal, "", "at the receiver, as in the paper")
         },
         AidReading { adhoc: LINK, ..reading("freeze-tcp", Recommended, "", "at the sender") },
-        reading("carry", Recommended, "", DEFAULTS),
     ]
 };
 
@@ -202,6 +202,12 @@ pub const NEEDS: [Needs; 10] = {
         Needs { aid, network, peer, host }
     }
     [
+        needs(
+            RECOMMENDED_AID,
+            "nothing; routers that mark (ECN) for what it does about losses",
+            "nothing; ECN for losses",
+            SHIM,
+        ),
         needs("atcp", "routers that mark (ECN), and report outages by ICMP", "ECN", SHIM),
         needs("atcp-partial", "routers that report outages by ICMP", "nothing", SHIM),
         needs("tcp-f", "routers that send RFN and RRN, which none does today", "nothing", SHIM),
@@ -216,12 +222,6 @@ pub const NEEDS: [Needs; 10] = {
             "a link that reports when it is down; the shim",
         ),
         needs("freeze-tcp", "nothing", "nothing", "a link that warns before it is down; the shim"),
-        needs(
-            "carry",
-            "nothing; routers that mark (ECN) for what it does about losses",
-            "nothing; ECN for losses",
-            SHIM,
-        ),
     ]
 };
 
@@ -315,6 +315,6 @@ mod test {
     #[test]
     fn an_aid_with_one_reading_needs_no_name_of_it() {
         let labels: Vec<_> = AIDS.iter().map(AidReading::label).collect();
-        assert_eq!(labels[..3], ["atcp (literal)", "atcp", "atcp-partial"]);
+        assert_eq!(labels[..4], ["carry", "atcp (literal)", "atcp", "atcp-partial"]);
     }
 }

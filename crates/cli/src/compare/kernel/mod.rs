@@ -232,7 +232,7 @@ fn scheduled(cases: &[KernelCase<'_>], document: &CompareDocument) -> Vec<Schedu
         });
         let throughput_bps = with_others.fold(0.0, f64::max);
         let runs = case.seeds.len() as u64;
-        ScheduledCase::new(duration, throughput_bps, runs, runs)
+        ScheduledCase::in_turns(duration, throughput_bps, runs)
     });
     scheduled.collect()
 }
