@@ -23,7 +23,8 @@
 //!   throughput and become rarer. Their answer decides whether there was an outage.
 //! - *Congestion window after an outage* ([`CwndAfterOutage`]): the previous window, or, if the path may have
 //!   changed, one segment as in liu-singh-2001 §III-C. A reduction for congestion shortly before the outage
-//!   is kept.
+//!   is kept. Without SACK half of the window is sent again at once, or one segment after an outage of the
+//!   host's own link, and slow start adds the rest.
 //!
 //! carry neither drops, changes nor creates segments. Driver requirements: a hold with probes that
 //! retransmits outstanding data at its end, and signals of this connection only ([`Signal::concerns`]).
@@ -45,7 +46,7 @@ use driftway_base::{
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
-use crate::kit::{Context, DEFAULT_RTO, Machine, Protocol, resume};
+use crate::kit::{Context, DEFAULT_RTO, Machine, Protocol};
 use crate::options::AidOptions;
 use crate::{LossDecisions, SegmentVerdict};
 use loss_estimate::{DeliveryEstimate, LossEstimate};
@@ -144,6 +145,10 @@ pub struct Carry {
     signal_trust: SignalTrust,
     /// SND.MAX when the path was restored.
     until: Seq,
+    /// An end of the connection does not have SACK.
+    lacks_sack: bool,
+    /// The outage is, or was, of the host's own link.
+    is_own_link: bool,
 }
 
 impl Carry {
@@ -169,6 +174,8 @@ impl Carry {
             stragglers_until: Instant::ZERO,
             signal_trust: SignalTrust::default(),
             until: Seq(0),
+            lacks_sack: false,
+            is_own_link: false,
         })
     }
 
@@ -178,8 +185,8 @@ impl Carry {
         let srtt = round_trip(view);
         self.stragglers_until = if is_held(view) { now } else { now + srtt };
         // The host itself reports the end of an outage of its own link.
-        let is_own_link = transition == Transition::LinkDown;
-        *cx.timer = (!is_own_link).then(|| now + self.options.probe_fast);
+        self.is_own_link = transition == Transition::LinkDown;
+        *cx.timer = (!self.is_own_link).then(|| now + self.options.probe_fast);
         self.queue.forget_in_flight();
         // Losses since the peer was last heard belong to the outage.
         let undoes = |loss: &LossEpisode| {
@@ -189,7 +196,11 @@ impl Carry {
         if self.options.cwnd == CwndAfterOutage::Keep && self.loss.as_ref().is_some_and(undoes) {
             cx.request(Act::Undo);
         }
-        cx.request(hold(if is_own_link { self.options.probe_max } else { self.min_probe_gap() }));
+        cx.request(hold(if self.is_own_link {
+            self.options.probe_max
+        } else {
+            self.min_probe_gap()
+        }));
     }
 
     /// Minimum probe interval: one RTT of an empty path. New data reaches the peer within two and a half RTTs
@@ -260,12 +271,15 @@ impl Carry {
     /// Resumes after an outage that the answer to a probe has shown. TCP was not held and has reduced its
     /// window; it is to retransmit all outstanding data.
     fn resume_suspected(&mut self, cx: &mut Context<'_, State>) {
+        self.is_own_link = false;
         cx.request(hold(self.min_probe_gap()));
         self.resume(cx);
         self.loss = None;
         if let (Some((cwnd, ssthresh)), CwndAfterOutage::Keep) =
             (self.last_cwnd_ssthresh, self.options.cwnd)
         {
+            let (cwnd, ssthresh) =
+                self.restored_without_sack(cx.view, cwnd, ssthresh).unwrap_or((cwnd, ssthresh));
             let (cwnd, ssthresh) = (Assign::Value(cwnd), Assign::Value(ssthresh));
             cx.request(Act::Resume { cwnd, ssthresh, rto: Assign::Keep });
         }
@@ -275,15 +289,37 @@ impl Carry {
         *cx.timer = None;
         self.signal_trust.on_path_restored();
         self.until = cx.view.snd_max.value().unwrap_or(self.until);
-        let cwnd = match self.options.cwnd {
-            CwndAfterOutage::Keep => Assign::Keep,
-            CwndAfterOutage::Reset => Assign::Initial,
+        let window = cx.view.cwnd.value().zip(cx.view.ssthresh.value());
+        let restored =
+            window.and_then(|(cwnd, ssthresh)| self.restored_without_sack(cx.view, cwnd, ssthresh));
+        let (cwnd, ssthresh) = match (self.options.cwnd, restored) {
+            (CwndAfterOutage::Reset, _) => (Assign::Initial, Assign::Keep),
+            (CwndAfterOutage::Keep, Some((cwnd, ssthresh))) => {
+                (Assign::Value(cwnd), Assign::Value(ssthresh))
+            }
+            (CwndAfterOutage::Keep, None) => (Assign::Keep, Assign::Keep),
         };
         // A new path has other routers and other losses.
         if self.options.cwnd == CwndAfterOutage::Reset {
             (self.undone_since_echo, self.trial) = (None, LossTrial::default());
         }
-        cx.request(resume(cwnd));
+        cx.request(Act::Resume { cwnd, ssthresh, rto: Assign::Keep });
+    }
+
+    /// Window after an outage, and the threshold up to which slow start brings it; `None` with SACK: both as they were.
+    ///
+    /// A whole window that is sent again at once overflows a queue that is shorter. With SACK that is repaired within
+    /// a round trip; without it TCP waits for a timeout. Half of the window passes where the queue has room for a
+    /// bandwidth-delay product. The queue of the host's own link may have kept the whole window: one segment.
+    fn restored_without_sack(
+        &self,
+        view: &TcpView,
+        cwnd: u32,
+        ssthresh: u32,
+    ) -> Option<(u32, u32)> {
+        let mss = view.mss.value().unwrap_or(ASSUMED_MSS);
+        let first = if self.is_own_link { mss } else { mss.max(cwnd / 2) };
+        self.lacks_sack.then_some((first, ssthresh.max(cwnd)))
     }
 
     /// Reason for which the loss counts as congestion; `None` if it is another loss.
@@ -587,7 +623,7 @@ impl Protocol for Carry {
                 self.on_path_lost(cx, signal.details.seq);
             }
             SignalKind::LinkDown if cx.state() == State::Disconnected => {
-                *cx.timer = None;
+                (*cx.timer, self.is_own_link) = (None, true);
                 cx.request(hold(self.options.probe_max));
             }
             SignalKind::LinkDown => self.transition(cx, Transition::LinkDown),
@@ -640,6 +676,11 @@ impl Protocol for Carry {
             (Act::Resend { .. }, ActResult::Unsupported) => *cx.timer = None,
             _ => {}
         }
+    }
+
+    /// Both SYNs have to permit SACK (RFC 2018 §2).
+    fn on_syn(&mut self, syn: &TcpSegment) {
+        self.lacks_sack |= !syn.options.sack_permitted;
     }
 
     fn on_closed(&mut self) {

@@ -5,7 +5,9 @@ use driftway_base::{Duration, named, options};
 named! {
     /// TCP's congestion window after an outage.
     pub enum CwndAfterOutage {
-        /// The previous window; ssthresh is kept as well. This is correct if the path has not changed.
+        /// The previous window; ssthresh is kept as well. This is correct if the path has not changed. Without
+        /// SACK half of it, or one segment after an outage of the host's own link, and ssthresh is at least
+        /// the previous window.
         Keep = "keep",
         /// The initial window of a new connection, as liu-singh-2001 §III-C requires for a new route.
         Reset = "reset",

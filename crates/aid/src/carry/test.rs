@@ -312,6 +312,40 @@ fn an_outage_from_beginning_to_end() {
     assert_eq!(line.tcp.ssthresh(), 64_000);
 }
 
+/// RFC 2018 §2: SACK is used if both SYNs permit it.
+#[test]
+fn without_sack_slow_start_brings_the_window_back() {
+    for (has_sack, is_own_link) in [(true, false), (false, false), (false, true)] {
+        let mut line = ten_sent();
+        let window = line.tcp.cwnd();
+        let mut syn = line.peer_ack(nth(0));
+        syn.flags = TcpFlags::SYN.with(TcpFlags::ACK);
+        syn.options.sack_permitted = has_sack;
+        line.receive(syn);
+        if is_own_link {
+            line.signal(Signal::new(SignalKind::LinkDown));
+        } else {
+            gone(&mut line);
+        }
+        line.run_until(at_ms(500));
+        line.take_events();
+        line.receive_ack(nth(1));
+        let first = if is_own_link { 100 } else { window / 2 };
+        let restored = Act::Resume {
+            cwnd: Assign::Value(first),
+            ssthresh: Assign::Value(64_000),
+            rto: Assign::Keep,
+        };
+        let expected = if has_sack { resume(Assign::Keep) } else { restored };
+        assert_eq!(asked(&line), [(500, expected, ActResult::Done)]);
+        // One more for the segment that is acknowledged.
+        let most = if has_sack { 9 } else { first as usize / 100 + 1 };
+        assert_eq!(sent(&line).len(), most);
+        line.receive_ack(nth(10));
+        assert_eq!((line.aid.state(), line.tcp.ssthresh()), ("open", 64_000));
+    }
+}
+
 #[test]
 fn late_arrivals_do_not_end_an_outage_but_a_restored_route_does() {
     let mut line = ten_sent();

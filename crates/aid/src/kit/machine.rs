@@ -1,7 +1,7 @@
 //! State machine of an aid.
 
 use driftway_base::{Act, ActResult, Instant, Named, Signal, TcpView};
-use driftway_wire::TcpSegment;
+use driftway_wire::{TcpFlags, TcpSegment};
 
 use super::{Context, PendingActs, States};
 use crate::{Aid, LossDecisions, SegmentVerdict};
@@ -43,6 +43,8 @@ pub trait Protocol: Send {
     /// Result of an act; also called without a synchronized connection.
     fn on_done(&mut self, _: &mut Context<'_, Self::State>, _: &Act, _: ActResult) {}
 
+    /// A SYN is sent or arrives, before the connection is synchronized.
+    fn on_syn(&mut self, _: &TcpSegment) {}
     /// The connection is closed: clears the state kept for it. [`Machine`] makes the transition, stops the
     /// timer and removes pending acts.
     fn on_closed(&mut self) {}
@@ -133,6 +135,9 @@ impl<P: Protocol> Aid for Machine<P> {
     }
 
     fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> SegmentVerdict {
+        if segment.flags.contains(TcpFlags::SYN) {
+            self.protocol.on_syn(segment);
+        }
         let Some((protocol, mut cx)) = self.active_parts(now, view) else {
             return SegmentVerdict::Pass;
         };
@@ -140,6 +145,9 @@ impl<P: Protocol> Aid for Machine<P> {
     }
 
     fn on_up(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> SegmentVerdict {
+        if segment.flags.contains(TcpFlags::SYN) {
+            self.protocol.on_syn(segment);
+        }
         let Some((protocol, mut cx)) = self.active_parts(now, view) else {
             return SegmentVerdict::Pass;
         };
