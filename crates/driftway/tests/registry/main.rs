@@ -34,7 +34,6 @@ use wait::WaitOptions;
 fn registry() -> Registry {
     Registry::new()
         .aid(AidEntry::new::<WaitOptions>())
-        .aid(AidEntry::new::<RestlessOptions>())
         .routing(RoutingEntry::new::<DistanceVectorOptions>())
         .mobility(MobilityEntry::new::<AroundOptions>())
         .control(ControlEntry::new::<HalvingOptions>())
@@ -117,12 +116,14 @@ fn an_aid_runs_by_its_name() {
 
 #[test]
 fn an_aid_that_does_not_let_time_go_on_ends_the_run_with_an_error() {
+    let known = registry().aid(AidEntry::new::<RestlessOptions>());
     for (timeouts, expected) in [
         ("true", "the timeout of the aid at the sender of flow 0 is due again and again at 0.0"),
         ("false", "poll_act of the aid at the sender of flow 0 always returned another act"),
     ] {
         let set = [("flow.0.aid", "{ name = \"restless\" }"), ("flow.0.aid.timeouts", timeouts)];
-        let error = run(scenario(PATH, &set), 1, None).unwrap_err().to_string();
+        let scenario = Arc::new(parse(PATH, &set, &known).unwrap());
+        let error = run(scenario, 1, None).unwrap_err().to_string();
         assert!(error.starts_with("the run does not end: "), "{error}");
         assert!(error.contains(expected), "{error}");
     }

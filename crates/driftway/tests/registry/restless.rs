@@ -6,7 +6,7 @@ use driftway::wire::TcpSegment;
 use driftway::{Aid, Instant, SegmentVerdict, Signal, TcpView};
 
 options! {
-    /// Which rule it breaks.
+    /// The rule that it breaks.
     pub struct RestlessOptions {
         /// Its timeout stays due; else its acts do not end.
         timeouts: flag(true),
@@ -25,7 +25,7 @@ impl AidOptions for RestlessOptions {
 
 struct Restless {
     options: RestlessOptions,
-    /// When the first segment came.
+    /// Arrival of the first segment.
     since: Option<Instant>,
 }
 
