@@ -44,11 +44,30 @@ pub fn parse(text: &str) -> Result<Vec<BehindCause>, Error> {
         .map_err(|error| Error::refused(format!("compare-causes.toml: {error}")))
 }
 
-/// Gives each case the first cause that explains it.
-pub fn explain(cases: &mut [CarryBehind], causes: &[BehindCause]) {
+/// The cause where `carry` has the throughput of the same TCP without an aid.
+const NOTHING_TO_DO: &str = "carry does nothing here: it sees no outage, and nothing shows that a loss is not congestion. An aid \
+                             that keeps the window over every loss keeps it over those of a full queue, too, which costs the \
+                             flows beside it.";
+
+/// Names of aids that keep the window over every loss begin so.
+const KEEPS_WINDOW: &str = "atcp";
+
+/// Difference from the throughput without an aid that counts as none.
+const NO_DIFFERENCE: f64 = 0.005;
+
+/// Gives each case the first cause that explains it. `to_plain` returns the throughput of `carry` in a case over that of
+/// the same TCP without an aid.
+pub fn explain(
+    cases: &mut [CarryBehind],
+    causes: &[BehindCause],
+    to_plain: impl Fn(&CarryBehind) -> Option<f64>,
+) {
     for of in cases {
         let cause = causes.iter().find(|cause| cause.explains(of));
-        of.because = cause.map(|cause| cause.text.clone());
+        let is_plain = to_plain(of).is_some_and(|ratio| (ratio - 1.0).abs() < NO_DIFFERENCE);
+        of.because = cause.map(|cause| cause.text.clone()).or_else(|| {
+            (is_plain && of.aid.starts_with(KEEPS_WINDOW)).then(|| NOTHING_TO_DO.to_owned())
+        });
         of.shown_by = cause.map(|cause| cause.shown_by.clone());
     }
 }
@@ -75,14 +94,8 @@ mod test {
         }
     }
 
-    #[test]
-    fn a_case_has_the_first_cause_that_explains_it() {
-        let causes = parse(
-            "[[cause]]\nnetworks = [\"short-*\"]\ntcps = [\"sack\"]\ntext = \"one\"\nshown_by = \"a\"\n\
-             [[cause]]\nnetworks = [\"short-1\"]\ntext = \"two\"\nshown_by = \"b\"\n",
-        )
-        .unwrap();
-        let case = |network: &str, tcp: &str| CarryBehind {
+    fn case(network: &str, tcp: &str) -> CarryBehind {
+        CarryBehind {
             network: network.to_owned(),
             tcp: tcp.to_owned(),
             aid: "none".to_owned(),
@@ -92,9 +105,29 @@ mod test {
             certain: false,
             because: None,
             shown_by: None,
-        };
+        }
+    }
+
+    #[test]
+    fn a_case_has_the_first_cause_that_explains_it() {
+        let causes = parse(
+            "[[cause]]\nnetworks = [\"short-*\"]\ntcps = [\"sack\"]\ntext = \"one\"\nshown_by = \"a\"\n\
+             [[cause]]\nnetworks = [\"short-1\"]\ntext = \"two\"\nshown_by = \"b\"\n",
+        )
+        .unwrap();
         let mut cases = [case("short-1", "sack"), case("short-1", "linux"), case("long", "sack")];
-        explain(&mut cases, &causes);
+        explain(&mut cases, &causes, |_| Some(1.0));
         assert_eq!(cases.map(|of| of.because), [Some("one".into()), Some("two".into()), None]);
+    }
+
+    #[test]
+    fn carry_that_changes_nothing_is_a_cause_beside_an_aid_that_keeps_the_window() {
+        let explained = |aid: &str, to_plain: f64| {
+            let mut cases = [CarryBehind { aid: aid.to_owned(), ..case("any", "sack") }];
+            explain(&mut cases, &[], |_| Some(to_plain));
+            cases[0].because.is_some()
+        };
+        assert!(explained("atcp-partial", 1.0) && explained("atcp", 0.999));
+        assert!(!explained("atcp", 0.98) && !explained("tcp-f", 1.0) && !explained("none", 1.0));
     }
 }

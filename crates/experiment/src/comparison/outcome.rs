@@ -1,9 +1,10 @@
 //! The document of a comparison.
 
 use super::advice::recommendations;
+use super::arms::RECOMMENDED_AID;
 use super::causes::explain;
 use super::cells::{carry_behind, cells};
-use super::document::{CompareDocument, CompareTiming, SCHEMA};
+use super::document::{CarryBehind, CompareCell, CompareDocument, CompareTiming, SCHEMA};
 use super::hypotheses::judge;
 use super::networks::NetworkList;
 use super::runs::{ArmRuns, CompareSeeds};
@@ -16,8 +17,15 @@ pub fn document(
     (quick, timing): (bool, CompareTiming),
 ) -> CompareDocument {
     let networks = &list.networks;
+    let cells = cells(networks, results);
+    let to_plain = |of: &CarryBehind| {
+        let is_carry = |cell: &&CompareCell| {
+            cell.aid == RECOMMENDED_AID && cell.network == of.network && cell.tcp == of.tcp
+        };
+        cells.iter().find(is_carry)?.relative
+    };
     let mut behind = carry_behind(networks, results);
-    explain(&mut behind, &list.causes);
+    explain(&mut behind, &list.causes, to_plain);
     CompareDocument {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
@@ -25,7 +33,7 @@ pub fn document(
         choosing_seeds: seeds.choosing.clone(),
         quick,
         note: list.note.clone(),
-        cells: cells(networks, results),
+        cells,
         recommendations: recommendations(networks, results),
         carry_behind: behind,
         hypotheses: match quick {
