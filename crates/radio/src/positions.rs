@@ -1,9 +1,9 @@
 //! Positions of stations, and the stations within range of a transmitter.
 //!
-//! This code runs for every frame. In a small network all stations are scanned: their legs are
-//! stored as one array per coordinate, so that the compiler vectorizes the loop. In a larger
-//! network each transmitter keeps a list of the stations that can come within range for a while.
+//! This code runs for every frame. Each transmitter keeps a list of the stations that can come within range for a
+//! while, with their legs.
 
+mod candidates;
 mod legs;
 mod neighbour_lists;
 
@@ -12,16 +12,13 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use driftway_base::{Instant, StationId};
-use typed_index_collections::{TiVec, ti_vec};
 
 use crate::leg::Leg;
 use crate::mobility::Mobility;
+use candidates::Candidates;
+pub(crate) use candidates::CandidatesPart;
 use legs::Legs;
 use neighbour_lists::NeighbourLists;
-
-/// Maximum number of stations for which a scan is as fast as lists, at the density usual in the
-/// literature (`make bench`: hearers).
-const MAX_SCANNED_STATIONS: usize = 64;
 
 /// A station within range of a transmitter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,44 +43,37 @@ pub struct Positions {
     next_leg_end: Instant,
     now: Instant,
     reach_squared: f64,
-    neighbour_lists: Option<NeighbourLists>,
-    distances_squared: TiVec<StationId, f64>,
-    candidates: Box<[StationInRange]>,
+    neighbour_lists: NeighbourLists,
+    /// Buffer of the squared distances of candidates.
+    distances_squared: Vec<f64>,
 }
 
 impl Positions {
     /// Creates the positions for a range of `reach` metres ([`Propagation::reach`]).
     ///
     /// [`Propagation::reach`]: crate::Propagation::reach
-    pub fn new(mobility: Mobility, reach: f64) -> Self {
-        let scanned = mobility.stations() <= MAX_SCANNED_STATIONS;
-        Self::with_neighbour_lists(mobility, reach, !scanned)
-    }
-
-    fn with_neighbour_lists(mut mobility: Mobility, reach: f64, lists: bool) -> Self {
+    pub fn new(mut mobility: Mobility, reach: f64) -> Self {
         let stations = mobility.stations();
         let mut legs = Legs::new(stations);
         let mut leg_ends = BinaryHeap::with_capacity(stations);
         for station in (0..stations).map(StationId::from) {
             let Some(leg) = mobility.next_leg(station) else { continue };
-            legs.set(station, &leg);
+            legs.current.set(station.index(), &leg);
             if leg.until < Instant::FAR_FUTURE {
                 leg_ends.push(Reverse((leg.until, station)));
             }
         }
         let next_leg_end =
             leg_ends.peek().map_or(Instant::FAR_FUTURE, |&Reverse((until, _))| until);
-        let none = StationInRange { station: StationId::new(0), distance_squared: 0.0 };
         let mut positions = Self {
-            neighbour_lists: lists.then(|| NeighbourLists::new(&legs, reach)),
+            neighbour_lists: NeighbourLists::new(stations, reach),
             mobility,
             legs,
             leg_ends,
             next_leg_end,
             now: Instant::ZERO,
             reach_squared: reach * reach,
-            distances_squared: ti_vec![0.0; stations],
-            candidates: vec![none; stations].into_boxed_slice(),
+            distances_squared: vec![0.0; stations],
         };
         positions.advance_to(Instant::ZERO);
         positions
@@ -117,14 +107,12 @@ impl Positions {
                 continue;
             };
             let since = leg.since.as_nanos() as f64;
-            let (x, y) = self.legs.at(station, since);
+            let (x, y) = self.legs.current.at(station.index(), since);
             let (dx, dy) = (leg.x - x, leg.y - y);
             let gap = (dx * dx + dy * dy).sqrt();
-            if let Some(lists) = &mut self.neighbour_lists {
-                lists.on_new_leg(station, &leg, gap);
-            }
+            self.neighbour_lists.on_new_leg(station, &leg, gap, &self.legs);
             self.legs.distance_before[station] = self.legs.distance_moved(station, since) + gap;
-            self.legs.set(station, &leg);
+            self.legs.current.set(station.index(), &leg);
             if leg.until < Instant::FAR_FUTURE {
                 *top = Reverse((leg.until, station));
             } else {
@@ -140,7 +128,7 @@ impl Positions {
     /// If the station does not exist.
     pub fn position(&mut self, station: StationId, now: Instant) -> (f64, f64) {
         self.advance_to(now);
-        self.legs.at(station, now.as_nanos() as f64)
+        self.legs.current.at(station.index(), now.as_nanos() as f64)
     }
 
     /// Moves a station to a place (metres), where it stays for the rest of the run, whatever its trajectory.
@@ -152,12 +140,11 @@ impl Positions {
         let (x, y) = self.position(station, now);
         let nanos = now.as_nanos() as f64;
         let leg = Leg::at_rest(now, Instant::FAR_FUTURE, place);
-        if let Some(lists) = &mut self.neighbour_lists {
-            let (dx, dy) = (place.0 - x, place.1 - y);
-            lists.on_new_leg(station, &leg, (dx * dx + dy * dy).sqrt());
-        }
+        let (dx, dy) = (place.0 - x, place.1 - y);
+        let gap = (dx * dx + dy * dy).sqrt();
+        self.neighbour_lists.on_new_leg(station, &leg, gap, &self.legs);
         self.legs.distance_before[station] = self.legs.distance_moved(station, nanos);
-        self.legs.set(station, &leg);
+        self.legs.current.set(station.index(), &leg);
         self.leg_ends.retain(|&Reverse((_, moving))| moving != station);
         self.next_leg_end =
             self.leg_ends.peek().map_or(Instant::FAR_FUTURE, |&Reverse((until, _))| until);
@@ -172,6 +159,32 @@ impl Positions {
         self.legs.distance_moved(station, now.as_nanos() as f64)
     }
 
+    /// Sets the range (m) within which frames can be decoded, by which candidates are divided.
+    pub(crate) fn set_receive_range(&mut self, range: f64) {
+        self.neighbour_lists.set_receive_range(range);
+    }
+
+    /// Returns the stations that may be within range of `from`.
+    ///
+    /// # Panics
+    /// If the station does not exist.
+    #[inline]
+    pub(crate) fn candidates(&mut self, now: Instant, from: StationId) -> Candidates<'_> {
+        self.advance_to(now);
+        let nanos = now.as_nanos() as f64;
+        let place = self.legs.current.at(from.index(), nanos);
+        let list = self.neighbour_lists.candidates_of(from, now, &self.legs);
+        let squares = &mut self.distances_squared[..list.stations.len()];
+        list.legs.distances_squared(list.place, nanos, place, squares);
+        Candidates {
+            stations: list.stations,
+            distances_squared: squares,
+            near_end: list.near,
+            inner_end: list.inner,
+            reach_squared: self.reach_squared,
+        }
+    }
+
     /// Appends every other station within range of `from` to `out`, in order of number.
     ///
     /// # Panics
@@ -182,30 +195,16 @@ impl Positions {
         from: StationId,
         out: &mut Vec<StationInRange>,
     ) {
-        self.advance_to(now);
-        let nanos = now.as_nanos() as f64;
-        let place = self.legs.at(from, nanos);
-        let (mut count, reach_squared) = (0, self.reach_squared);
-        // Each candidate is written and then counted or not: no branch depends on the distance.
-        let mut add = |station: StationId, distance_squared: f64| {
-            self.candidates[count] = StationInRange { station, distance_squared };
-            count += usize::from(distance_squared <= reach_squared);
-        };
-        if let Some(lists) = &mut self.neighbour_lists {
-            let (list, packed_legs) = lists.candidates_of(from, now, &self.legs);
-            for &station in list {
-                let (x, y) = packed_legs[station].at(nanos);
-                let (dx, dy) = (x - place.0, y - place.1);
-                add(station, dx * dx + dy * dy);
-            }
-        } else {
-            self.legs.distances_squared(nanos, place, &mut self.distances_squared);
-            self.distances_squared[from] = f64::INFINITY;
-            for (station, &square) in self.distances_squared.iter_enumerated() {
-                add(station, square);
-            }
+        let start = out.len();
+        let candidates = self.candidates(now, from);
+        let in_range = candidates.all().filter(|(_, square)| *square <= candidates.reach_squared);
+        out.extend(
+            in_range
+                .map(|(station, distance_squared)| StationInRange { station, distance_squared }),
+        );
+        if candidates.near_end < candidates.stations.len() {
+            out[start..].sort_unstable_by_key(|in_range| in_range.station);
         }
-        out.extend_from_slice(&self.candidates[..count]);
     }
 }
 

@@ -209,6 +209,17 @@ impl Propagation {
         self.capture
     }
 
+    /// Returns the ratio of squared distances below which no frame captures another, whose signals have no
+    /// shadowing or fading; 0 if that is not known.
+    pub fn capture_squares(&self) -> f64 {
+        // Powers are rounded, and have an upper bound; at a ratio of 1 that matters.
+        if self.capture > 1.001 {
+            self.path_loss.squared_distances_of(self.capture) * (1.0 - 1e-6)
+        } else {
+            0.0
+        }
+    }
+
     /// Returns the propagation speed (m/s).
     pub const fn light_speed(&self) -> f64 {
         self.light_speed

@@ -115,6 +115,15 @@ impl AccessState {
         if on { self.set(flag) } else { self.clear(flag) }
     }
 
+    /// Extends the NAV, which no longer is that of an RTS.
+    #[inline]
+    pub fn extend_nav(&mut self, until: u64) {
+        if until > self.nav {
+            self.nav = until;
+            self.clear(NAV_FROM_RTS);
+        }
+    }
+
     /// Returns whether it counts slots when the medium is idle.
     pub fn counts_slots(&self) -> bool {
         self.phase <= Phase::Contend
@@ -130,6 +139,17 @@ impl AccessState {
         !self.has(NAV_FROM_RTS | DISABLED)
             && (!self.counts_slots()
                 || !self.has(moves) && self.slots_begin_at(timing) > at + ROUNDING_NS)
+    }
+
+    /// Suspends a backoff at an arrival at `at`, if the station needs nothing else then: it has drawn
+    /// its backoff, which does not end before, and is in no EIFS that may end. Returns whether that
+    /// is so.
+    #[inline]
+    pub fn only_suspends_backoff(&mut self, at: u64, timing: &Timing) -> bool {
+        let more = if timing.eifs_can_end { RX_FAILED } else { 0 };
+        self.counts_slots()
+            && !self.has(NAV_FROM_RTS | DISABLED | COMMITTED | NO_BACKOFF | more)
+            && self.suspend_backoff(at, timing) == Suspension::Suspended
     }
 
     /// Returns the start of the slots, as far as known: a DIFS after the medium is free, physically

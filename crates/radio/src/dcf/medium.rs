@@ -10,11 +10,12 @@ use super::Dcf;
 use super::access_state::{
     AccessState, COMMITTED, DISABLED, NAV_FROM_RTS, NO_BACKOFF, Phase, RX_FAILED, Suspension,
 };
+use super::arrival::{AffectedStation, Arrival, Arrivals, occupy_receiver};
 use super::config::CaptureModel;
 use super::event_queue::{Event, EventKind};
 use super::propagation_delay::propagation_delay_ns;
 use super::record::{FrameRecord, ReceptionOutcome};
-use super::transmission::{FrameKind, FrameReceiver, ReceptionState, TransmissionId};
+use super::transmission::{FrameKind, ReceptionState, TransmissionId};
 use crate::StationInRange;
 
 /// A frame to transmit.
@@ -31,17 +32,6 @@ pub(super) struct FrameToSend {
     pub duration: u32,
 }
 
-/// Arrival of a frame at a station.
-#[derive(Clone, Copy, Debug)]
-struct Arrival {
-    at: u64,
-    until: u64,
-    signal: f32,
-    transmission: TransmissionId,
-    /// True if it can be decoded.
-    is_decodable: bool,
-}
-
 impl Dcf {
     /// Transmits a frame; returns the end of its transmission.
     pub(super) fn transmit(&mut self, now: u64, frame: FrameToSend) -> u64 {
@@ -51,19 +41,7 @@ impl Dcf {
             times.on_transmit(frame.from, now, end);
         }
         let number = self.transmissions.allocate();
-        let mut in_range = core::mem::take(&mut self.in_range);
-        in_range.clear();
-        self.positions.stations_in_range(Instant::from_nanos(now), frame.from, &mut in_range);
-        self.propagation.on_frame(frame.from);
-        let furthest = match (self.varies, self.radio_times.is_some()) {
-            (true, false) => self.propagate::<true, false>(now, end, frame.from, number, &in_range),
-            (true, true) => self.propagate::<true, true>(now, end, frame.from, number, &in_range),
-            (false, false) => {
-                self.propagate::<false, false>(now, end, frame.from, number, &in_range)
-            }
-            (false, true) => self.propagate::<false, true>(now, end, frame.from, number, &in_range),
-        };
-        self.in_range = in_range;
+        let furthest = self.propagate(now, end, frame.from, number);
         let entry = if self.recorder.is_enabled() { self.record_frame(now, frame) } else { 0 };
         let sequence = self.transmit_states[frame.from].sequence;
         let transmission = self.transmissions.get(number);
@@ -79,75 +57,102 @@ impl Dcf {
     }
 
     /// Propagates a frame to all stations in range; returns the propagation delay to the most
-    /// distant one that can decode it. Most stations are idle, count no slots and are otherwise
-    /// unaffected: for these the code below has no data-dependent branches.
-    fn propagate<const VARIES: bool, const TIMED: bool>(
-        &mut self,
-        now: u64,
-        end: u64,
-        from: StationId,
-        transmission: TransmissionId,
-        in_range: &[StationInRange],
-    ) -> u64 {
-        let mut scratch = core::mem::take(&mut self.new_receivers);
-        let mut delays = core::mem::take(&mut self.delays);
-        delays.clear();
-        // Computed separately, so that successive square roots do not wait for the stations'
-        // processing.
-        let nanos_per_metre = self.nanos_per_metre;
-        delays.extend(
-            in_range.iter().map(|to| propagation_delay_ns(to.distance_squared, nanos_per_metre)),
-        );
-        let (mut count, mut furthest) = (0, 0);
-        let summed = self.interference.is_enabled();
-        let at = Instant::from_nanos(now);
-        let moved = if VARIES { self.positions.distance_moved(from, at) } else { 0.0 };
-        for (receiver, &delay) in in_range.iter().zip(&delays) {
-            let square = receiver.distance_squared;
-            let (signal, is_decodable) = if VARIES {
-                let moved = moved + self.positions.distance_moved(receiver.station, at);
-                let power = self.propagation.power_of_frame(from, receiver.station, square, moved);
-                if power < self.propagation.sense_power() {
-                    continue;
-                }
-                (power as f32, power >= self.propagation.receive_power())
+    /// distant one that can decode it.
+    fn propagate(&mut self, now: u64, end: u64, from: StationId, number: TransmissionId) -> u64 {
+        let mut receivers = core::mem::take(&mut self.transmissions.get(number).receivers);
+        let mut affected = core::mem::take(&mut self.affected);
+        let mut access_states = core::mem::take(&mut self.access_states);
+        let arrivals = Arrivals {
+            now,
+            end,
+            transmission: number,
+            timing: self.timing,
+            eifs_when_only_sensed: self.config.eifs_when_only_sensed,
+            uncaptured_squares: if self.config.capture == CaptureModel::First {
+                self.capture_squares
             } else {
-                (square as f32, square <= self.receive_squared)
-            };
-            let new =
-                Arrival { at: now + delay, until: end + delay, signal, transmission, is_decodable };
-            if TIMED && let Some(times) = &mut self.radio_times {
-                times.on_signal(receiver.station, new.at, new.until);
-            }
-            let state = self.receive(receiver.station, new, summed);
-            // Each receiver is written and then counted or not.
-            if let Some(place) = scratch.get_mut(count) {
-                *place = FrameReceiver { station: receiver.station, delay: delay as u32, state };
-            }
-            count += usize::from(is_decodable);
-            furthest = furthest.max(if is_decodable { delay } else { 0 });
+                0.0
+            },
+            affects_all: self.interference.is_enabled(),
+            access_states: &mut access_states,
+            receivers: &mut receivers,
+            affected: &mut affected,
+        };
+        if self.varies {
+            self.arrive_with_power(from, arrivals);
+        } else {
+            self.arrive_by_distance(from, arrivals);
         }
-        self.transmissions.get(transmission).receivers.extend_from_slice(&scratch[..count]);
-        (self.new_receivers, self.delays) = (scratch, delays);
-        furthest
+        self.access_states = access_states;
+        for AffectedStation { station, receiver, delay, signal } in affected.drain(..) {
+            let arrival = Arrival {
+                at: now + delay,
+                until: end + delay,
+                signal,
+                transmission: number,
+                is_decodable: receiver.is_some(),
+            };
+            let state = self.receive(station, arrival);
+            if let Some(receiver) = receiver {
+                receivers[receiver as usize].state = state;
+            }
+        }
+        let furthest = receivers.iter().map(|receiver| receiver.delay).max();
+        self.transmissions.get(number).receivers = receivers;
+        self.affected = affected;
+        furthest.unwrap_or(0).into()
     }
 
-    /// Receives a frame at a station; returns the state of the frame there.
-    #[inline(always)]
-    fn receive(&mut self, station: StationId, new: Arrival, summed: bool) -> ReceptionState {
-        let access = &mut self.access_states[station];
-        if !summed
-            && access.rx_end <= new.at
-            && access.is_unaffected_by_arrival(new.at, &self.timing)
-        {
-            return occupy_receiver(
-                access,
-                new,
-                self.timing.nav_after_rx_failure,
-                self.config.eifs_when_only_sensed,
-            );
+    /// Lets a frame arrive at all stations in range, where its power depends only on the distance.
+    #[inline]
+    fn arrive_by_distance(&mut self, from: StationId, mut arrivals: Arrivals<'_>) {
+        let (now, end) = (arrivals.now, arrivals.end);
+        let candidates = self.positions.candidates(Instant::from_nanos(now), from);
+        // Computed together, so that successive square roots do not wait for the stations'
+        // processing.
+        let (nanos_per_metre, squares) = (self.nanos_per_metre, candidates.distances_squared);
+        let delays = squares.iter().map(|square| propagation_delay_ns(*square, nanos_per_metre));
+        self.delays.clear();
+        self.delays.extend(delays);
+        if let Some(times) = &mut self.radio_times {
+            for ((station, square), delay) in candidates.all().zip(&self.delays) {
+                if square <= candidates.reach_squared {
+                    times.on_signal(station, now + delay, end + delay);
+                }
+            }
         }
-        let was_bad = access.has(RX_FAILED);
+        let delays = &self.delays[..];
+        let limits = (candidates.near_limit(), self.receive_squared);
+        arrivals.decode(candidates.near(), delays, limits);
+        arrivals.sense(candidates.inner(), &delays[candidates.near_end..]);
+        let reach_squared = candidates.reach_squared;
+        arrivals.sense_within(candidates.border(), &delays[candidates.inner_end..], reach_squared);
+    }
+
+    /// Lets a frame arrive at all stations in range, with the power that each receives.
+    fn arrive_with_power(&mut self, from: StationId, mut arrivals: Arrivals<'_>) {
+        let at = Instant::from_nanos(arrivals.now);
+        self.in_range.clear();
+        self.positions.stations_in_range(at, from, &mut self.in_range);
+        self.propagation.on_frame(from);
+        let moved = self.positions.distance_moved(from, at);
+        for &StationInRange { station, distance_squared: square } in &self.in_range {
+            let moved = moved + self.positions.distance_moved(station, at);
+            let power = self.propagation.power_of_frame(from, station, square, moved);
+            if power < self.propagation.sense_power() {
+                continue;
+            }
+            let delay = propagation_delay_ns(square, self.nanos_per_metre);
+            if let Some(times) = &mut self.radio_times {
+                times.on_signal(station, arrivals.now + delay, arrivals.end + delay);
+            }
+            arrivals.add(station, delay, power, power >= self.propagation.receive_power());
+        }
+    }
+
+    /// Receives a frame at a station that it may affect; returns the state of the frame there.
+    fn receive(&mut self, station: StationId, new: Arrival) -> ReceptionState {
+        let was_bad = self.access_states[station].has(RX_FAILED);
         let state = self.on_arrival(station, new);
         if was_bad {
             self.recheck_eifs(station);
@@ -292,32 +297,40 @@ impl Dcf {
         }
     }
 
+    /// Returns whether the power of a signal exceeds that of another by the capture ratio.
+    fn captures(&self, strong: f32, weak: f32) -> bool {
+        if f64::from(weak) < f64::from(strong) * self.capture_squares {
+            return false;
+        }
+        let ratio = self.propagation.capture_ratio();
+        self.power_of_signal(strong) >= ratio * self.power_of_signal(weak)
+    }
+
     /// Resolves the overlap of two frames at one receiver.
     fn resolve_overlap(&mut self, station: StationId, new: Arrival) -> ReceptionState {
-        let access = self.access_states[station];
-        let (old_power, new_power) =
-            (self.power_of_signal(access.rx_signal), self.power_of_signal(new.signal));
-        let ratio = self.propagation.capture_ratio();
-        let can_turn =
-            access.rx_transmission.is_none() || new.at < access.rx_start + self.timing.preamble;
+        let access = &self.access_states[station];
+        let (rx_start, rx_end, old_signal) = (access.rx_start, access.rx_end, access.rx_signal);
+        let (rx_transmission, had_failed) = (access.rx_transmission, access.has(RX_FAILED));
+        let can_turn = rx_transmission.is_none() || new.at < rx_start + self.timing.preamble;
         let (old_wins, new_wins) = match self.config.capture {
-            CaptureModel::First => {
-                let old_first = access.rx_start <= new.at;
-                (
-                    old_first && old_power >= ratio * new_power,
-                    !old_first && new_power >= ratio * old_power,
-                )
+            CaptureModel::First if rx_start <= new.at => {
+                (self.captures(old_signal, new.signal), false)
             }
-            CaptureModel::Stronger => {
-                (old_power >= ratio * new_power, can_turn && new_power >= ratio * old_power)
-            }
+            CaptureModel::First => (false, self.captures(new.signal, old_signal)),
+            CaptureModel::Stronger => (
+                self.captures(old_signal, new.signal),
+                can_turn && self.captures(new.signal, old_signal),
+            ),
             CaptureModel::Sinr => {
-                let at = new.at.max(access.rx_start);
-                let old_wins = match access.rx_transmission {
-                    None => old_power >= ratio * new_power,
-                    Some(transmission) => self.exceeds_sinr(station, at, old_power, transmission),
+                let at = new.at.max(rx_start);
+                let exceeds = |signal, transmission| {
+                    self.exceeds_sinr(station, at, self.power_of_signal(signal), transmission)
                 };
-                (old_wins, can_turn && self.exceeds_sinr(station, at, new_power, new.transmission))
+                let old_wins = match rx_transmission {
+                    None => self.captures(old_signal, new.signal),
+                    Some(transmission) => exceeds(old_signal, transmission),
+                };
+                (old_wins, can_turn && exceeds(new.signal, new.transmission))
             }
         };
         let sensed = self.config.eifs_when_only_sensed;
@@ -325,22 +338,23 @@ impl Dcf {
             self.defer_for_weak_frame(station, new.at, new.until);
             return ReceptionState::Collided;
         }
-        if let Some(transmission) = access.rx_transmission {
+        if let Some(transmission) = rx_transmission {
             self.transmissions.set_reception(transmission, station, ReceptionState::Collided);
         }
         if new_wins {
-            self.defer_for_weak_frame(station, access.rx_start, access.rx_end);
+            self.defer_for_weak_frame(station, rx_start, rx_end);
             let access = &mut self.access_states[station];
             access.clear(RX_FAILED);
             return occupy_receiver(access, new, 0, sensed);
         }
         // An EIFS follows if the start of a frame was detected that will not be received
         // (§9.2.3.4).
-        let announced =
-            access.rx_transmission.is_some() || access.has(RX_FAILED) || new.is_decodable || sensed;
+        let announced = rx_transmission.is_some() || had_failed || new.is_decodable || sensed;
+        let is_stronger = self.config.capture != CaptureModel::First
+            && self.power_of_signal(new.signal) > self.power_of_signal(old_signal);
         let access = &mut self.access_states[station];
         access.rx_transmission = None;
-        merge_signals(access, new, self.config.capture, new_power > old_power);
+        merge_signals(access, new, self.config.capture, is_stronger);
         access.set_to(RX_FAILED, announced && access.rx_end > access.tx_end);
         ReceptionState::Collided
     }
@@ -401,25 +415,6 @@ impl Dcf {
             outcome: ReceptionOutcome::Pending,
         })
     }
-}
-
-/// Occupies an idle receiver with a frame. An earlier reception failure leaves its NAV.
-#[inline]
-fn occupy_receiver(
-    access: &mut AccessState,
-    new: Arrival,
-    nav_of_bad: u64,
-    eifs_when_only_sensed: bool,
-) -> ReceptionState {
-    let reserved = if access.has(RX_FAILED) { access.rx_end + nav_of_bad } else { 0 };
-    access.nav = access.nav.max(reserved);
-    (access.rx_start, access.rx_end) = (new.at, new.until);
-    access.rx_signal = new.signal;
-    let good = new.is_decodable & (access.tx_end <= new.at);
-    let bad = !good & eifs_when_only_sensed & (new.until > access.tx_end);
-    access.rx_transmission = good.then_some(new.transmission);
-    access.set_to(RX_FAILED, bad);
-    if good { ReceptionState::Decodable } else { ReceptionState::Transmitting }
 }
 
 /// Adds a frame to those that occupy the receiver and cannot be decoded.

@@ -24,6 +24,7 @@
 //! - No fragmentation, PCF, beacons, power saving or rate adaptation.
 
 mod access_state;
+mod arrival;
 mod config;
 mod enabled;
 mod event_queue;
@@ -32,6 +33,7 @@ mod interference;
 mod medium;
 mod phy;
 mod propagation_delay;
+mod reception;
 mod record;
 mod transmission;
 mod transmit_state;
@@ -44,6 +46,7 @@ use crate::mac_methods::mac_methods;
 use crate::radio_time::RadioTimes;
 use crate::{MacReport, OutgoingPacket, Positions, Propagation, StationInRange};
 use access_state::{AccessState, DISABLED, PROMISCUOUS};
+use arrival::AffectedStation;
 use config::Timing;
 pub use config::{CaptureModel, DcfConfig, ResponseTimeout};
 pub(crate) use event_queue::{Event, EventKind, EventQueue};
@@ -54,7 +57,7 @@ pub(crate) use record::FrameRecorder;
 pub use record::{FrameRecord, ReceptionOutcome};
 pub use transmission::FrameKind;
 pub(crate) use transmission::TransmissionId;
-use transmission::{FrameReceiver, Transmissions};
+use transmission::Transmissions;
 use transmit_state::TransmitState;
 
 /// The stations of a network and their shared medium.
@@ -73,6 +76,8 @@ pub struct Dcf {
     /// True if power depends on more than the distance; a signal's strength is then its power,
     /// otherwise the squared distance.
     varies: bool,
+    /// Ratio of squared distances below which no frame captures another; 0 if that depends on more.
+    capture_squares: f64,
     /// Squared receive range (m²).
     receive_squared: f64,
     nanos_per_metre: f64,
@@ -85,11 +90,12 @@ pub struct Dcf {
     transmissions: Transmissions,
     interference: Interference,
     event_queue: EventQueue,
+    /// Buffer of the stations in range, where power varies.
     in_range: Vec<StationInRange>,
-    /// Propagation delay to each of them (ns), for the frame being transmitted.
+    /// Buffer of propagation delays (ns).
     delays: Vec<u64>,
-    /// Buffer of the receivers of the frame being transmitted.
-    new_receivers: Box<[FrameReceiver]>,
+    /// Buffer of the stations that a frame affects.
+    affected: Vec<AffectedStation>,
     recorder: FrameRecorder,
     /// Times of the radios; `None`: they are not counted.
     radio_times: Option<RadioTimes>,
@@ -102,19 +108,23 @@ impl Dcf {
     /// Creates the stations, at these positions.
     pub fn new(
         config: DcfConfig,
-        positions: Positions,
+        mut positions: Positions,
         propagation: Propagation,
         seed: u64,
     ) -> Self {
         let stations = positions.stations();
         let varies = propagation.varies();
         let range = propagation.receive_range();
+        if !varies {
+            positions.set_receive_range(range);
+        }
         let nanos_per_metre = 1e9 / propagation.light_speed();
         let summed = config.capture == CaptureModel::Sinr;
         let furthest = if varies { propagation.reach() } else { range };
         Self {
             timing: Timing::new(&config),
             varies,
+            capture_squares: if varies { 0.0 } else { propagation.capture_squares() },
             receive_squared: range * range,
             nanos_per_metre,
             max_propagation_delay: propagation_delay_ns(furthest * furthest, nanos_per_metre) + 1,
@@ -128,7 +138,7 @@ impl Dcf {
             event_queue: EventQueue::with_capacity(2 * stations + 16),
             in_range: Vec::with_capacity(stations),
             delays: Vec::with_capacity(stations),
-            new_receivers: vec![FrameReceiver::EMPTY; stations].into_boxed_slice(),
+            affected: Vec::with_capacity(stations),
             recorder: FrameRecorder::default(),
             radio_times: None,
             frames_sent: 0,

@@ -61,11 +61,6 @@ pub(super) struct FrameReceiver {
     pub state: ReceptionState,
 }
 
-impl FrameReceiver {
-    pub const EMPTY: Self =
-        Self { station: StationId::new(0), delay: 0, state: ReceptionState::Decodable };
-}
-
 #[derive(Clone, Debug)]
 pub(super) struct Transmission {
     pub kind: FrameKind,

@@ -1,14 +1,17 @@
-//! Neighbour lists (Verlet lists), for networks too large to scan every station.
+//! Neighbour lists (Verlet lists), which spare a scan of all stations for each frame.
 //!
 //! All positions are recorded in a snapshot from time to time. As long as no station has moved by
 //! more than half a margin since the snapshot, each station within range of another was within
 //! range plus margin in the snapshot (verlet-1967 §2). A station's list is built on its first use
-//! after a snapshot, from the cells of a grid around the station.
+//! after a snapshot, from the cells of a grid around the station. It contains copies of the legs, so that
+//! distances are computed from adjacent memory, several at once.
+
+use core::ops::Range;
 
 use driftway_base::{Instant, StationId};
-use typed_index_collections::{TiSlice, TiVec, ti_vec};
+use typed_index_collections::{TiVec, ti_vec};
 
-use super::legs::Legs;
+use super::legs::{LegArrays, Legs};
 use crate::leg::Leg;
 
 /// Margin as a fraction of the range. A wide margin makes lists longer, a narrow one makes
@@ -17,13 +20,21 @@ const MARGIN: f64 = 0.1;
 /// Average number of entries per station in all lists together; beyond it all lists are discarded.
 /// With all stations within range, lists would grow with the square of the number of stations.
 const MAX_ENTRIES_PER_NODE: usize = 128;
+/// Entries per station for which memory is reserved.
+const RESERVED_ENTRIES: usize = 64;
 /// Bound of the floating-point rounding error (m).
 const ROUNDING_SLACK: f64 = 1e-3;
 
 #[derive(Clone, Debug)]
 pub(super) struct NeighbourLists {
+    /// Range (m).
+    reach: f64,
     /// Range plus margin (m), also the minimum size of a cell.
     list_radius: f64,
+    /// Squared distances in the snapshot up to which a station may decode frames for now, and is in
+    /// range for now (m²).
+    near_squared: f64,
+    inner_squared: f64,
     /// Displacement that a station may have since the snapshot (m).
     max_displacement: f64,
     /// Upper bound of any station's displacement between the snapshot and `bound_at` (m).
@@ -44,52 +55,48 @@ pub(super) struct NeighbourLists {
     /// Start of each cell's stations in `cell_members`, and the end of the last.
     cell_starts: Vec<u32>,
     cell_members: Box<[StationId]>,
-    /// Each station's list in `entries`.
+    /// Each station's list in `entries`, and the legs of the stations listed there.
     list_spans: TiVec<StationId, ListSpan>,
     entries: Vec<StationId>,
-    /// Copies of the stations' legs.
-    packed_legs: TiVec<StationId, PackedLeg>,
+    legs: LegArrays,
+    /// Buffer of the stations of a new list, each with its part.
+    sorted: Vec<(u8, StationId)>,
 }
 
-/// A leg in a separate cache line.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-pub(super) struct PackedLeg {
-    since: f64,
-    x: f64,
-    y: f64,
-    vx: f64,
-    vy: f64,
-}
-
-impl PackedLeg {
-    #[inline]
-    pub const fn at(&self, now: f64) -> (f64, f64) {
-        let passed = now - self.since;
-        (self.x + self.vx * passed, self.y + self.vy * passed)
-    }
+/// A station's list.
+pub(super) struct List<'a> {
+    pub stations: &'a [StationId],
+    /// Ends of the parts of those that may decode frames, and of those that are in range.
+    pub near: usize,
+    pub inner: usize,
+    /// The legs of all lists, and the place of the first of this list.
+    pub legs: &'a LegArrays,
+    pub place: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct ListSpan {
     generation: u32,
     start: u32,
+    near: u32,
+    inner: u32,
     end: u32,
 }
 
+impl ListSpan {
+    const fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
 impl NeighbourLists {
-    pub fn new(legs: &Legs, reach: f64) -> Self {
-        let stations = legs.x.len();
-        let packed_leg = |station| PackedLeg {
-            since: legs.since[station],
-            x: legs.x[station],
-            y: legs.y[station],
-            vx: legs.vx[station],
-            vy: legs.vy[station],
-        };
+    pub fn new(stations: usize, reach: f64) -> Self {
+        let most = stations * stations.min(RESERVED_ENTRIES);
         Self {
-            packed_legs: legs.x.keys().map(packed_leg).collect(),
+            reach,
             list_radius: reach * (1.0 + MARGIN),
+            near_squared: f64::INFINITY,
+            inner_squared: f64::INFINITY,
             max_displacement: reach * MARGIN * 0.5 - ROUNDING_SLACK,
             // There is no snapshot yet.
             displacement_bound: f64::INFINITY,
@@ -106,47 +113,80 @@ impl NeighbourLists {
             cell_starts: Vec::new(),
             cell_members: vec![StationId::new(0); stations].into(),
             list_spans: ti_vec![ListSpan::default(); stations],
-            entries: Vec::new(),
+            entries: Vec::with_capacity(most),
+            legs: LegArrays::with_capacity(most),
+            sorted: Vec::with_capacity(stations),
         }
+    }
+
+    /// Divides lists by the range (m) within which frames can be decoded, unless it is too close to
+    /// that within which they are sensed.
+    pub fn set_receive_range(&mut self, range: f64) {
+        let margin = self.reach * MARGIN;
+        let (near, inner) = (range + margin, self.reach - margin);
+        let divides = near < inner;
+        (self.near_squared, self.inner_squared) =
+            if divides { (near * near, inner * inner) } else { (f64::INFINITY, f64::INFINITY) };
+        self.displacement_bound = f64::INFINITY;
     }
 
     /// Records the start of a leg, `gap` metres from the end of the previous one: the error from
-    /// rounding its end to nanoseconds.
-    pub fn on_new_leg(&mut self, station: StationId, leg: &Leg, gap: f64) {
-        let &Leg { since, x, y, vx, vy, .. } = leg;
-        self.packed_legs[station] = PackedLeg { since: since.as_nanos() as f64, x, y, vx, vy };
+    /// rounding its end to nanoseconds. `legs` are those of the other stations.
+    pub fn on_new_leg(&mut self, station: StationId, leg: &Leg, gap: f64, legs: &Legs) {
         self.displacement_bound += gap;
         let speed = leg.speed();
         if speed > self.max_speed {
-            self.displacement_bound +=
-                self.max_speed * since.since(self.bound_at).as_nanos() as f64;
-            self.bound_at = self.bound_at.max(since);
+            let passed = leg.since.since(self.bound_at).as_nanos() as f64;
+            self.displacement_bound += self.max_speed * passed;
+            self.bound_at = self.bound_at.max(leg.since);
             self.max_speed = speed;
+        }
+        // A snapshot will be taken before lists are used.
+        if self.displacement_bound > self.max_displacement {
+            return;
+        }
+        // Who is in the list of this station has this station in its own.
+        let span = self.list_of(station, legs);
+        for index in span.range() {
+            let other = self.list_spans[self.entries[index]];
+            if other.generation != self.generation {
+                continue;
+            }
+            let mut listed = self.entries[other.range()].iter();
+            if let Some(place) = listed.position(|listed| *listed == station) {
+                self.legs.set(other.start as usize + place, leg);
+            }
         }
     }
 
-    /// Returns the stations that may be within range of `station`, without itself, in order of
-    /// number; and all stations' legs.
-    pub fn candidates_of(
-        &mut self,
-        station: StationId,
-        now: Instant,
-        legs: &Legs,
-    ) -> (&[StationId], &TiSlice<StationId, PackedLeg>) {
+    /// Returns the list of the stations that may be within range of `station`, without itself.
+    pub fn candidates_of(&mut self, station: StationId, now: Instant, legs: &Legs) -> List<'_> {
         let moved =
             self.displacement_bound + self.max_speed * now.since(self.bound_at).as_nanos() as f64;
         if moved > self.max_displacement {
             self.take_snapshot(now, legs);
             self.invalidate_lists();
         }
+        let span = self.list_of(station, legs);
+        List {
+            stations: &self.entries[span.range()],
+            near: (span.near - span.start) as usize,
+            inner: (span.inner - span.start) as usize,
+            legs: &self.legs,
+            place: span.start as usize,
+        }
+    }
+
+    /// Returns the list of a station, which is built if it does not exist.
+    fn list_of(&mut self, station: StationId, legs: &Legs) -> ListSpan {
         let span = self.list_spans[station];
-        let span = if span.generation == self.generation { span } else { self.build_list(station) };
-        (&self.entries[span.start as usize..span.end as usize], &self.packed_legs)
+        if span.generation == self.generation { span } else { self.build_list(station, legs) }
     }
 
     /// Invalidates all lists.
     fn invalidate_lists(&mut self) {
         self.entries.clear();
+        self.legs.clear();
         self.generation = self.generation.checked_add(1).unwrap_or_else(|| {
             self.list_spans.fill(ListSpan::default());
             1
@@ -159,12 +199,11 @@ impl NeighbourLists {
         let nanos = now.as_nanos() as f64;
         let (mut low, mut high) = ((f64::MAX, f64::MAX), (f64::MIN, f64::MIN));
         for station in self.x.keys() {
-            let (x, y) = legs.at(station, nanos);
+            let (x, y) = legs.current.at(station.index(), nanos);
             (self.x[station], self.y[station]) = (x, y);
             low = (low.0.min(x), low.1.min(y));
             high = (high.0.max(x), high.1.max(y));
-            let (vx, vy) = (legs.vx[station], legs.vy[station]);
-            self.max_speed = self.max_speed.max(vx * vx + vy * vy);
+            self.max_speed = self.max_speed.max(legs.current.speed_squared(station.index()));
         }
         self.max_speed = self.max_speed.sqrt();
         // At most as many cells as stations, however sparse they are.
@@ -203,7 +242,7 @@ impl NeighbourLists {
         (column.min(self.columns - 1), row.min(self.rows - 1))
     }
 
-    fn build_list(&mut self, station: StationId) -> ListSpan {
+    fn build_list(&mut self, station: StationId, legs: &Legs) -> ListSpan {
         if self.entries.len() > self.x.len() * MAX_ENTRIES_PER_NODE {
             self.invalidate_lists();
         }
@@ -218,13 +257,22 @@ impl NeighbourLists {
             let last = self.cell_starts[(row * self.columns + columns.end()) as usize + 1];
             for &other in &self.cell_members[first as usize..last as usize] {
                 let (dx, dy) = (self.x[other] - x, self.y[other] - y);
-                if dx * dx + dy * dy <= square && other != station {
-                    self.entries.push(other);
+                let distance = dx * dx + dy * dy;
+                if distance <= square && other != station {
+                    let part = u8::from(distance > self.near_squared)
+                        + u8::from(distance > self.inner_squared);
+                    self.sorted.push((part, other));
                 }
             }
         }
-        self.entries[start as usize..].sort_unstable();
-        let span = ListSpan { generation: self.generation, start, end: self.entries.len() as u32 };
+        self.sorted.sort_unstable();
+        let end_of = |part| start + self.sorted.partition_point(|entry| entry.0 <= part) as u32;
+        let (near, inner, end) = (end_of(0), end_of(1), end_of(2));
+        for (_, other) in self.sorted.drain(..) {
+            self.entries.push(other);
+            self.legs.push(&legs.current, other.index());
+        }
+        let span = ListSpan { generation: self.generation, start, near, inner, end };
         self.list_spans[station] = span;
         span
     }

@@ -1,7 +1,7 @@
 use driftway_base::{Duration, Instant, StationId};
 use proptest::prelude::*;
 
-use super::Positions;
+use super::{Positions, StationInRange};
 use crate::Leg;
 use crate::Mobility;
 use crate::mobility::{ConstantVelocity, InitialDistribution, RandomWaypoint, Trajectory};
@@ -14,6 +14,20 @@ fn walkers(stations: u32, side: f64, speed: (f64, f64), seed: u64) -> Mobility {
         start: InitialDistribution::SteadyState,
     };
     Mobility::random_waypoint(&model, stations, seed).expect("a valid model")
+}
+
+/// The stations in range, found without lists.
+fn scan(positions: &mut Positions, now: Instant, from: StationId) -> Vec<StationInRange> {
+    let (x, y) = positions.position(from, now);
+    let stations = positions.stations();
+    let in_range = |station: StationId| {
+        let place = positions.position(station, now);
+        let (dx, dy) = (place.0 - x, place.1 - y);
+        let distance_squared = dx * dx + dy * dy;
+        let found = StationInRange { station, distance_squared };
+        (station != from && distance_squared <= positions.reach_squared).then_some(found)
+    };
+    (0..stations).map(StationId::from).filter_map(in_range).collect()
 }
 
 #[test]
@@ -79,12 +93,10 @@ fn the_distance_moved_is_the_length_of_the_trajectory() {
 #[test]
 fn a_dense_network_is_listed_in_full() {
     let mobility = walkers(300, 100.0, (1.0, 2.0), 1);
-    let mut scan = Positions::with_neighbour_lists(mobility.clone(), 550.0, false);
-    let mut lists = Positions::with_neighbour_lists(mobility, 550.0, true);
+    let mut lists = Positions::new(mobility, 550.0);
     for step in 0..1000_u64 {
         let (now, station) = (Instant::from_millis(step), StationId::new((step * 7 % 300) as u32));
-        let (mut all, mut near) = (Vec::new(), Vec::new());
-        scan.stations_in_range(now, station, &mut all);
+        let (all, mut near) = (scan(&mut lists, now, station), Vec::new());
         lists.stations_in_range(now, station, &mut near);
         assert_eq!((all.len(), all), (299, near));
     }
@@ -97,7 +109,7 @@ fn approaching_nodes_are_in_range_in_time() {
     let station = |x, vx| ConstantVelocity { position: (x, 0.0), velocity: (vx, 0.0) };
     let stations = [station(0.0, 10.0), station(605.5, -10.0)];
     let mobility = Mobility::constant_velocity(&stations, (1000.0, 0.0)).expect("a valid model");
-    let mut positions = Positions::with_neighbour_lists(mobility, 550.0, true);
+    let mut positions = Positions::new(mobility, 550.0);
     let mut out = Vec::new();
     for (millis, heard) in [(0, 0), (2740, 0), (2770, 0), (2780, 1), (3000, 1)] {
         out.clear();
@@ -107,28 +119,38 @@ fn approaching_nodes_are_in_range_in_time() {
 }
 
 proptest! {
-    /// Lists and scan give bit-identical results for any density, speeds and times.
+    /// Lists and scan give bit-identical results for any density, speeds, times and receive range.
     #[test]
     fn lists_equal_the_scan(
         stations in 1_u32..90,
         side in 1.0..4000.0_f64,
         reach in 0.01..800.0_f64,
+        receive in 0.0..1.5_f64,
         slow in 0.1..60.0_f64,
         spread in 1.0..100.0_f64,
         seed in 0_u64..1000,
         asked in prop::collection::vec((0_u64..3_000_000_000, 0_u32..90), 1..60),
     ) {
         let mobility = walkers(stations, side, (slow, slow * spread), seed);
-        let mut scan = Positions::with_neighbour_lists(mobility.clone(), reach, false);
-        let mut lists = Positions::with_neighbour_lists(mobility, reach, true);
+        let mut lists = Positions::new(mobility, reach);
+        // One in three is not divided.
+        if receive < 1.0 {
+            lists.set_receive_range(receive * reach);
+        }
         let mut now = Instant::ZERO;
         for (wait, station) in asked {
             now += Duration::from_nanos(wait);
             let station = StationId::new(station % stations);
-            let (mut all, mut near) = (Vec::new(), Vec::new());
-            scan.stations_in_range(now, station, &mut all);
-            lists.stations_in_range(now, station, &mut near);
-            prop_assert_eq!(all, near);
+            let mut found = Vec::new();
+            lists.stations_in_range(now, station, &mut found);
+            let candidates = lists.candidates(now, station);
+            let receive_squared = receive * reach * receive * reach;
+            let limit = candidates.near_limit();
+            prop_assert!(candidates.near().filter(|near| near.1 > candidates.reach_squared).all(|near| near.1 > limit));
+            prop_assert!(candidates.inner().all(|(_, square)| square <= candidates.reach_squared));
+            let only_sense = candidates.inner().chain(candidates.border());
+            prop_assert!(only_sense.map(|(_, square)| square).all(|square| square > receive_squared));
+            prop_assert_eq!(scan(&mut lists, now, station), found);
         }
     }
 

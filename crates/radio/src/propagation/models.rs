@@ -71,6 +71,13 @@ macro_rules! models {
                 }
             }
 
+            /// Returns the ratio of squared distances below which no power exceeds another by a ratio.
+            pub fn squared_distances_of(&self, ratio: f64) -> f64 {
+                match self {
+                    $(Self::$model(path_loss) => path_loss.squared_distances_of(ratio),)+
+                }
+            }
+
             /// Returns the distance (m) at which this power is received.
             pub fn distance(&self, power: f64) -> f64 {
                 match self {

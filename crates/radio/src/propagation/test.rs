@@ -238,3 +238,28 @@ fn invalid_parameters_are_rejected_by_name() {
     });
     assert_eq!(refused(RadioConfig { model, ..standard }), "shadowing");
 }
+
+#[test]
+fn no_frame_captures_one_that_is_hardly_further_away() {
+    let models = [
+        PropagationModel::TwoRay,
+        PropagationModel::Friis,
+        PropagationModel::Range,
+        PropagationModel::LogDistance(LogDistance { exponent: 3.7, ..LogDistance::STANDARD }),
+    ];
+    for (model, capture) in models.into_iter().flat_map(|model| [(model, 10.0), (model, 1.5)]) {
+        let config = RadioConfig { model, capture, ..RadioConfig::STANDARD };
+        let radio = Propagation::new(&config, 2, 1).unwrap();
+        let (bound, mut captures) = (radio.capture_squares(), 0);
+        for near in (0..300).map(|n| 0.1 * libm::pow(1.06, f64::from(n))) {
+            for far in (0..400).map(|n| near * (0.5 + 0.03 * f64::from(n))) {
+                let captured = radio.power(near) >= capture * radio.power(far);
+                assert!(!captured || far >= near * bound, "{model:?}, {near} and {far} m²");
+                captures += u32::from(captured);
+            }
+        }
+        assert_eq!(captures > 0, bound.is_finite(), "{model:?}, {capture}");
+    }
+    let radio = RadioConfig { capture: 1.0, ..RadioConfig::STANDARD };
+    assert_eq!(Propagation::new(&radio, 2, 1).unwrap().capture_squares(), 0.0);
+}

@@ -197,12 +197,20 @@ impl PathCache {
     }
 }
 
+/// The second node of a path; unspecified if it has none.
+fn first_hop(path: &Path) -> Ipv4Addr {
+    path.get(1).unwrap_or(Ipv4Addr::UNSPECIFIED)
+}
+
 /// Paths in slots; an empty slot is filled by the next path that is added.
 #[derive(Clone, Debug)]
 struct Part {
     paths: Vec<Path>,
     /// The nodes of each path, which decide most lookups.
     masks: Vec<NodeMask>,
+    /// The second node of each path, [`UNSPECIFIED`](Ipv4Addr::UNSPECIFIED) if it has none: all paths start at
+    /// this node, so that the second distinguishes most of them.
+    first_hops: Vec<Ipv4Addr>,
     until: Vec<Instant>,
     capacity: u16,
     /// The next slot to evict.
@@ -215,6 +223,7 @@ impl Part {
         Self {
             paths: Vec::with_capacity(most),
             masks: Vec::with_capacity(most),
+            first_hops: Vec::with_capacity(most),
             until: Vec::with_capacity(most),
             capacity,
             next_evicted: 0,
@@ -224,12 +233,12 @@ impl Part {
     /// Adds a path. One that continues a known path replaces it; a prefix of a known path adds nothing.
     fn add(&mut self, path: &Path, until: Instant) -> bool {
         let new = path.as_slice();
-        for (slot, known) in self.paths.iter().enumerate() {
-            let old = known.as_slice();
-            // All start at this node, so the second node distinguishes most of them.
-            if old.len() > 1 && old.get(1) != new.get(1) {
+        let hop = first_hop(path);
+        for (slot, known) in self.first_hops.iter().enumerate() {
+            if *known != hop && *known != Ipv4Addr::UNSPECIFIED {
                 continue;
             }
+            let old = self.paths.get(slot).map_or(&[][..], Path::as_slice);
             if new.starts_with(old) {
                 let longer = new.len() > old.len();
                 self.set_path(slot, path, until);
@@ -245,6 +254,7 @@ impl Part {
         if self.paths.len() < usize::from(self.capacity) {
             self.paths.push(Path::EMPTY);
             self.masks.push(0);
+            self.first_hops.push(Ipv4Addr::UNSPECIFIED);
             self.until.push(until);
             self.set_path(self.paths.len() - 1, path, until);
         } else if self.capacity > 0 {
@@ -255,18 +265,29 @@ impl Part {
     }
 
     fn set_path(&mut self, slot: usize, path: &Path, until: Instant) {
-        let slots = (self.paths.get_mut(slot), self.masks.get_mut(slot), self.until.get_mut(slot));
-        if let (Some(old), Some(mask), Some(when)) = slots {
-            (*old, *mask, *when) = (*path, path.mask(), until);
+        if let (Some(old), Some(when)) = (self.paths.get_mut(slot), self.until.get_mut(slot)) {
+            (*old, *when) = (*path, until);
+        }
+        self.index_path(slot);
+    }
+
+    /// Notes the nodes of a path that has changed.
+    fn index_path(&mut self, slot: usize) {
+        let Some(path) = self.paths.get(slot) else { return };
+        if let Some(mask) = self.masks.get_mut(slot) {
+            *mask = path.mask();
+        }
+        if let Some(hop) = self.first_hops.get_mut(slot) {
+            *hop = first_hop(path);
         }
     }
 
     /// Keeps the first `len` nodes of a path.
     fn truncate_path(&mut self, slot: usize, len: usize) {
-        if let (Some(path), Some(mask)) = (self.paths.get_mut(slot), self.masks.get_mut(slot)) {
+        if let Some(path) = self.paths.get_mut(slot) {
             path.truncate(len);
-            *mask = path.mask();
         }
+        self.index_path(slot);
     }
 
     /// The first of the shortest paths: its slot, and the position of the destination.

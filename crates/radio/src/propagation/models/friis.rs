@@ -22,4 +22,9 @@ impl PathLoss {
     pub fn distance(&self, power: f64) -> f64 {
         (self.one / power).sqrt()
     }
+
+    /// Returns the ratio of squared distances below which no power exceeds another by a ratio.
+    pub fn squared_distances_of(&self, ratio: f64) -> f64 {
+        ratio
+    }
 }

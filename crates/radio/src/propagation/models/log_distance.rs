@@ -71,4 +71,9 @@ impl PathLoss {
     pub fn distance(&self, power: f64) -> f64 {
         libm::pow(self.one / power, 0.5 / self.half)
     }
+
+    /// Returns the ratio of squared distances below which no power exceeds another by a ratio.
+    pub fn squared_distances_of(&self, ratio: f64) -> f64 {
+        libm::pow(ratio, 1.0 / self.half)
+    }
 }

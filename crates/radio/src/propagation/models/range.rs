@@ -23,4 +23,10 @@ impl PathLoss {
     pub fn distance(&self, _power: f64) -> f64 {
         self.range_squared.sqrt()
     }
+
+    /// Returns the ratio of squared distances below which no power exceeds another by a ratio.
+    pub fn squared_distances_of(&self, ratio: f64) -> f64 {
+        // There are two powers.
+        if ratio > 2.0 { f64::INFINITY } else { 1.0 }
+    }
 }

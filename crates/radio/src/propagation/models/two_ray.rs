@@ -41,4 +41,10 @@ impl PathLoss {
             (self.fourth_power / power).sqrt().sqrt()
         }
     }
+
+    /// Returns the ratio of squared distances below which no power exceeds another by a ratio.
+    pub fn squared_distances_of(&self, ratio: f64) -> f64 {
+        // The fourth power of the distance is the steepest part.
+        ratio.sqrt()
+    }
 }
