@@ -10,7 +10,7 @@ use std::{io, panic, thread};
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 
 use crate::isolation::{Isolation, NodeFiles, NodeInit};
@@ -121,19 +121,25 @@ impl Namespace {
         Ok(setns(&self.handle, CloneFlags::CLONE_NEWNET)?)
     }
 
-    /// Starts a program inside.
+    /// Starts a program inside, which blocks no signals: it would inherit those of this process, and a shell that waits
+    /// for its children would wait for ever.
     ///
     /// # Errors
     /// It cannot be started.
     pub fn spawn(&self, command: &mut Command) -> io::Result<Child> {
-        let Some(isolation) = &self.isolation else { return self.run(|| command.spawn())? };
+        let spawn = |command: &mut Command| {
+            // Of the thread that `run` has made, which ends now.
+            SigSet::empty().thread_set_mask()?;
+            command.spawn()
+        };
+        let Some(isolation) = &self.isolation else { return self.run(|| spawn(command))? };
         // Entering mounts changes the working directory.
         if command.get_current_dir().is_none() {
             command.current_dir(std::env::current_dir()?);
         }
         self.run(|| {
             isolation.enter()?;
-            command.spawn()
+            spawn(command)
         })?
     }
 

@@ -520,8 +520,7 @@ impl SendState {
 
     /// Passes an acknowledgment that may change the window to the congestion control.
     pub(crate) fn grow(&mut self, now: Instant, acked: &AckedData, validates: bool) {
-        self.congestion.on_ack(now, acked, validates);
-        if self.congestion.limits_itself() {
+        if self.congestion.on_ack(now, acked, validates) {
             self.on_app_limited();
         }
     }

@@ -284,12 +284,13 @@ impl SentLog {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WindowedMinimum {
     since: Instant,
-    previous: Option<Duration>,
-    current: Option<Duration>,
+    /// Minima of the window before and of this one, and their times.
+    previous: Option<(Instant, Duration)>,
+    current: Option<(Instant, Duration)>,
 }
 
 impl WindowedMinimum {
-    /// Length of a window; a minimum is kept for one to two of these.
+    /// Length of a window; a minimum is kept for one to two of these (Linux: `tcp_min_rtt_wlen`, 300 s).
     const PERIOD: Duration = Duration::from_secs(150);
 
     /// Adds a sample.
@@ -297,12 +298,14 @@ impl WindowedMinimum {
         if now.since(self.since) > Self::PERIOD {
             *self = Self { since: now, previous: self.current, current: None };
         }
-        self.current = Some(self.current.map_or(span, |least| least.min(span)));
+        self.previous =
+            self.previous.filter(|(at, _)| now.since(*at) <= Self::PERIOD + Self::PERIOD);
+        self.current = Some(self.current.filter(|(_, least)| *least < span).unwrap_or((now, span)));
     }
 
     /// The minimum.
     pub fn get(&self) -> Option<Duration> {
-        [self.previous, self.current].into_iter().flatten().min()
+        [self.previous, self.current].into_iter().flatten().map(|(_, least)| least).min()
     }
 }
 
@@ -371,5 +374,8 @@ mod test {
         assert_eq!(least.get(), Some(ms(10)));
         least.add(AT(302_000), ms(50));
         assert_eq!(least.get(), Some(ms(40)));
+        // After a long silence, too.
+        least.add(AT(603_000), ms(60));
+        assert_eq!(least.get(), Some(ms(60)));
     }
 }

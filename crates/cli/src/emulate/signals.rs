@@ -24,7 +24,7 @@ pub enum WakeReason {
 
 impl Signals {
     /// Blocks the termination signals and SIGCHLD for the calling thread and the threads that it
-    /// will start, but not for programs that it starts.
+    /// will start.
     pub fn block_termination() -> io::Result<Self> {
         let mut set = SigSet::empty();
         for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {

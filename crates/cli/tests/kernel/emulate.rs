@@ -32,6 +32,7 @@ pub const TESTS: &[(&str, fn())] = &[
     ("an_interface_may_go_down_and_be_deleted", an_interface_may_go_down_and_be_deleted),
     ("nodes_know_each_other_by_name", nodes_know_each_other_by_name),
     ("nodes_are_apart_unless_they_share", nodes_are_apart_unless_they_share),
+    ("programs_block_no_signals", programs_block_no_signals),
     ("nothing_of_a_node_is_left_after_sigkill", nothing_of_a_node_is_left_after_sigkill),
     ("ctl_looks_into_an_emulation_and_changes_it", ctl_changes_an_emulation),
     ("ctl_moves_nodes_and_switches_radios", ctl_moves_nodes_and_switches_radios),
@@ -515,6 +516,17 @@ fn nodes_are_apart_unless_they_share() {
     let own = |name| fs::read_link(format!("/proc/self/ns/{name}")).unwrap();
     let expected = format!("{outside}{}\n{}\n", own("pid").display(), own("mnt").display());
     assert_eq!(out, expected);
+}
+
+fn programs_block_no_signals() {
+    let place = TestDir::new();
+    for options in [&["--share"][..], &[]] {
+        // A shell that did not notice the end of its child would wait for ever.
+        let line = "sleep 0.1 & wait; grep SigBlk /proc/self/status";
+        let (status, out, err) = place.emulate(&[options, &["--", "sh", "-c", line]].concat());
+        assert!(status.success(), "{err}");
+        assert_eq!(out, "SigBlk:\t0000000000000000\n", "{options:?}");
+    }
 }
 
 /// Also processes that have left their session or were started by hand, and mounts that a program has made.

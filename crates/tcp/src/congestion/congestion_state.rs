@@ -65,7 +65,7 @@ impl CongestionState {
         self.control.pacing_rate()
     }
     /// The control keeps less in flight than the path would hold.
-    pub(crate) fn limits_itself(&self) -> bool {
+    fn limits_itself(&self) -> bool {
         self.has_model && self.control.limits_itself()
     }
 }
@@ -89,13 +89,16 @@ impl CongestionState {
 /// Acknowledgments and transmissions.
 impl CongestionState {
     /// Handles an acknowledgment that may change the window. `validates`: a window that was not used does not grow (RFC
-    /// 7661), except by a model.
-    pub(crate) fn on_ack(&mut self, now: Instant, acked: &AckedData, validates: bool) {
+    /// 7661), except by a model. Returns whether the control keeps less in flight than the path would hold, or did so
+    /// until now: what is in flight was sent under that limit.
+    pub(crate) fn on_ack(&mut self, now: Instant, acked: &AckedData, validates: bool) -> bool {
         let before = self.window.cwnd;
+        let limited = self.limits_itself();
         self.control.on_ack(now, &mut self.window, acked);
         if validates && !acked.cwnd_limited && !self.has_model {
             self.window.cwnd = self.window.cwnd.min(before);
         }
+        limited || self.limits_itself()
     }
     /// Reports a transmission of data.
     pub(crate) fn on_sent(&mut self, now: Instant, sent: SentData) {
@@ -266,6 +269,33 @@ mod test {
         assert!(state.undo(false));
         assert_eq!(seen(&state), (8000, MAX_WINDOW));
         assert!(!state.undo(false), "there is nothing left to undo");
+    }
+
+    /// Limits itself from the first acknowledgment to the second, as BBR does in ProbeRtt.
+    #[derive(Debug, Default)]
+    struct LimitedOnce(u32);
+
+    impl CongestionControl for LimitedOnce {
+        fn has_model(&self) -> bool {
+            true
+        }
+        fn on_ack(&mut self, _: Instant, _: &mut CongestionWindow, _: &AckedData) {
+            self.0 += 1;
+        }
+        fn on_loss(&mut self, _: Instant, window: &CongestionWindow, _: u32, _: u32) -> u32 {
+            window.ssthresh
+        }
+        fn on_undo(&mut self) {}
+        fn limits_itself(&self) -> bool {
+            self.0 == 1
+        }
+    }
+
+    #[test]
+    fn what_is_in_flight_as_a_limit_ends_was_sent_under_it() {
+        let mut state = CongestionState::new(8000, Box::new(LimitedOnce::default()));
+        let limited = [(); 3].map(|()| state.on_ack(Instant::ZERO, &acked(1000), false));
+        assert_eq!(limited, [true, true, false]);
     }
 
     #[test]

@@ -205,8 +205,9 @@ impl<C: CongestionControl> TestPath<C> {
             pacing_wait: wait,
             ..acked(MSS)
         };
+        let limited = self.control.limits_itself();
         self.control.on_ack(self.now, &mut self.window, &acked);
-        if self.control.limits_itself() {
+        if limited || self.control.limits_itself() {
             self.delivery.on_app_limited(self.in_flight());
         }
     }

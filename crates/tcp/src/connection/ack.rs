@@ -68,7 +68,7 @@ impl Connection {
         let counts = outstanding > 0 && self.timers.deadline(Timer::Retransmission).is_some();
         self.release_hold(now, ack, window);
         let advanced = ack.after(self.snd.send_state.una());
-        let (untimed, mut original) = (self.snd.no_sample_until.is_some(), false);
+        let untimed = self.snd.no_sample_until.is_some();
         let mut growth = Growth { may_grow: false, rtt: None };
         if advanced {
             growth = self.on_new_ack(now, segment, outstanding);
@@ -82,9 +82,7 @@ impl Connection {
         }
         if self.snd.send_state.keeps_log() || self.snd.recovery.wants_feedback() {
             let moved = if advanced { ack.since(una) } else { 0 };
-            let delivered = self.give_feedback(now, segment, moved, untimed);
-            growth.rtt = delivered.rtt.or(growth.rtt);
-            original = delivered.original;
+            growth.rtt = self.give_feedback(now, segment, moved, untimed).or(growth.rtt);
             if advanced && self.times_segments() {
                 self.restart_retransmission_timer(now);
             }
@@ -103,7 +101,7 @@ impl Connection {
             self.apply_prr(before);
         }
         self.update_send_window(segment, window);
-        self.advance_f_rto(now, segment, AckOutcome { advanced, duplicate, original });
+        self.advance_f_rto(now, segment, AckOutcome { advanced, duplicate });
         self.detect_by_dsack(now, segment);
         self.control_congestion(now, segment, &flight, growth);
         self.snd.send_state.end_ack_processing();
@@ -111,7 +109,10 @@ impl Connection {
             self.snd.send_state.congestion.on_pause(now);
         }
         if self.snd.recovery.has_timer() {
-            self.update_recovery_timers(now);
+            match advanced {
+                true => self.update_recovery_timers(now),
+                false => self.update_recovery_timers_without_advance(now),
+            }
         }
         true
     }

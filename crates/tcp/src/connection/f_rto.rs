@@ -14,8 +14,6 @@ pub(super) struct AckOutcome {
     pub advanced: bool,
     /// A duplicate; with SACK, with new SACK information.
     pub duplicate: bool,
-    /// Data has arrived that was sent once, before the timeout (known with a log of sent segments).
-    pub original: bool,
 }
 
 impl Connection {
@@ -38,11 +36,6 @@ impl Connection {
     ) {
         let Some(f_rto) = self.snd.send_state.f_rto() else { return };
         let sack = self.negotiated.sack;
-        if self.config.f_rto_again && outcome.original {
-            // §3.1, step 3b, in Linux at the first acknowledgment already, too.
-            self.undo_response(now, segment);
-            return;
-        }
         let RecoveryPhase::Loss { point } = self.snd.send_state.phase() else {
             self.snd.send_state.set_f_rto(None);
             if !sack && outcome.advanced && matches!(f_rto, FRto::AwaitingSecondAck { .. }) {

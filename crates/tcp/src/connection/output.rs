@@ -524,6 +524,9 @@ impl Connection {
             && matches!(choice.reason, SendReason::FromNxt | SendReason::Retransmission);
         if repair && self.config.rearm_with_head && sent.start == self.snd.send_state.una() {
             self.timers.set(Timer::Retransmission, expiry());
+            if self.snd.recovery.next_timeout().is_none() {
+                self.timers.stop(Timer::Recovery);
+            }
         }
         if let Some(first) = self.snd.recovery.first_segment_deadline() {
             self.timers.set(Timer::Retransmission, first.max(now));

@@ -21,11 +21,11 @@ use crate::undo_state::dsack_block;
 
 /// The data that an acknowledgment has delivered.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Delivered {
+struct Delivered {
     /// Round-trip time of the newest segment that was sent once.
-    pub rtt: Option<Duration>,
+    rtt: Option<Duration>,
     /// Data sent once, before the last timeout.
-    pub original: bool,
+    original: bool,
 }
 
 /// A segment that was sent once (Karn), so that its acknowledgment gives its round-trip time.
@@ -83,14 +83,14 @@ impl RoundTrips {
 impl Connection {
     /// Takes the delivered segments from the log, and passes them and the contents of the
     /// acknowledgment to the recovery; SND.UNA has advanced by `acked_bytes`. `untimed`: it gives no
-    /// RTT sample.
+    /// RTT sample. Returns the round-trip time of the newest segment that was sent once.
     pub(super) fn give_feedback(
         &mut self,
         now: Instant,
         segment: &TcpSegment,
         acked_bytes: u32,
         untimed: bool,
-    ) -> Delivered {
+    ) -> Option<Duration> {
         let send = &self.snd.send_state;
         let mut blocks = [SeqRange::new(send.una(), send.una()); 4];
         let mut count = 0;
@@ -109,9 +109,14 @@ impl Connection {
             srtt: self.snd.rtt.srtt().unwrap_or(Duration::ZERO),
             on_hold: self.snd.hold.is_some(),
         };
-        let delivered = self.take_delivered(now, &feedback, untimed);
+        let Delivered { rtt, original } = self.take_delivered(now, &feedback, untimed);
+        if original && self.config.f_rto_again && self.snd.send_state.f_rto().is_some() {
+            // RFC 5682 §3.1, step 3b, in Linux at the first acknowledgment already, too. Losses are detected after it,
+            // among what is in flight again.
+            self.undo_response(now, segment);
+        }
         if !self.snd.recovery.wants_feedback() {
-            return delivered;
+            return rtt;
         }
         let before = self.snd.send_state.congestion.prior_window();
         match self.snd.recovery.on_feedback(now, &mut self.snd.send_state, &feedback) {
@@ -123,7 +128,7 @@ impl Connection {
                 self.snd.on_cwnd_reduced();
             }
         }
-        delivered
+        rtt
     }
 
     /// Removes the newly delivered segments from the log in ascending order, as within one
@@ -187,13 +192,24 @@ impl Connection {
         sane.then(|| tick.times(u64::from(ticks.max(1))))
     }
 
-    /// Sets both timers after an acknowledgment.
+    /// Sets both timers after an acknowledgment of new data, or an expiry.
     pub(super) fn update_recovery_timers(&mut self, now: Instant) {
         match self.snd.recovery.next_timeout().filter(|_| self.snd.hold.is_none()) {
             Some(at) => self.set_recovery_timer(now, at),
             None => self.timers.stop(Timer::Recovery),
         }
         self.schedule_tail_probe(now);
+    }
+
+    /// Sets both timers after an acknowledgment without new data. In Linux the recovery's has taken the place of the
+    /// retransmission timer, and stays set although no segment waits for it any more.
+    pub(super) fn update_recovery_timers_without_advance(&mut self, now: Instant) {
+        let waits = self.snd.recovery.next_timeout().is_some();
+        if self.config.rearm_with_head && !waits && self.snd.hold.is_none() {
+            self.schedule_tail_probe(now);
+        } else {
+            self.update_recovery_timers(now);
+        }
     }
 
     fn set_recovery_timer(&mut self, now: Instant, at: Instant) {
@@ -226,7 +242,7 @@ impl Connection {
         }
         let waits = self.snd.recovery.next_timeout().is_some();
         if waits || !self.snd.send_state.scoreboard().is_empty() {
-            self.recovery_timeout(now);
+            self.detect_overdue(now);
         } else if self.timers.deadline(Timer::LossProbe).is_none() {
             self.update_recovery_timers(now);
         }
@@ -265,13 +281,20 @@ impl Connection {
         match head {
             // As in Linux, the window lets no probe pass, and the timer is that of the first segment.
             Some(head) if self.snd.recovery.last_segment(send) != Some(head.range) => {
-                let due = head.sent_at + self.snd.rtt.rto();
-                let at = self.config.clock.deadline(now, due.since(now));
                 self.snd.tail_probe_due = false;
-                self.timers.set(Timer::Retransmission, at);
+                self.time_first_segment(now);
             }
             // With or without a probe, the retransmission timer restarts.
             _ => self.restart_retransmission_timer(now),
+        }
+    }
+
+    /// Sets the retransmission timer by the age of the first segment: it expires at once where that is older than the
+    /// timeout.
+    fn time_first_segment(&mut self, now: Instant) {
+        if let Some(head) = self.snd.send_state.log().first() {
+            let due = head.adjusted_sent_at + self.snd.rtt.rto();
+            self.timers.set(Timer::Retransmission, self.config.clock.deadline(now, due.since(now)));
         }
     }
 
@@ -293,6 +316,15 @@ impl Connection {
 
     /// Handles an expiry of the recovery's timer.
     pub(super) fn recovery_timeout(&mut self, now: Instant) {
+        self.detect_overdue(now);
+        if self.config.rearm_with_head && self.timers.deadline(Timer::Retransmission).is_some() {
+            // In Linux it was set in place of the retransmission timer. What is retransmitted now restarts that.
+            self.time_first_segment(now);
+        }
+    }
+
+    /// Detects losses by the time that has passed.
+    fn detect_overdue(&mut self, now: Instant) {
         let before = self.snd.send_state.congestion.prior_window();
         let delivered = self.snd.send_state.delivery_snapshot();
         if self.snd.recovery.on_timeout(now, &mut self.snd.send_state) {

@@ -11,6 +11,7 @@ use super::contract::{
 };
 use super::newreno::NewReno;
 use super::tail_loss_probe::TailLossProbe;
+use crate::options::Options;
 use crate::send_state::{DUP_THRESHOLD, RecoveryPhase, SendState};
 use crate::sent_log::{SentSegment, WindowedMinimum};
 
@@ -41,8 +42,12 @@ pub struct RackTlp {
 struct Arrivals {
     /// Transmission number of the delivered segment sent last.
     latest_transmission: Option<u64>,
-    /// RTT of that segment (RACK.rtt).
+    /// RTT of that segment (RACK.rtt); as in Linux, that of the last segment that an acknowledgment covers, if it covers
+    /// any, although SACKed ones were sent later.
     rtt: Duration,
+    as_linux: bool,
+    /// The acknowledgment in progress has given it.
+    is_covered: bool,
     min_rtt: WindowedMinimum,
     /// Highest sequence number delivered (RACK.fack).
     fack: Option<Seq>,
@@ -94,8 +99,9 @@ impl Arrivals {
         if sent.retransmitted && earlier {
             return;
         }
-        if whole {
+        if whole && (echoed || !self.is_covered) {
             self.rtt = rtt;
+            self.is_covered = echoed && self.as_linux;
         } else if self.rtt == Duration::ZERO {
             self.rtt = feedback.srtt;
         }
@@ -193,8 +199,8 @@ impl RackTlp {
         {
             return false;
         }
-        // During a reduction for another reason, what may be sent is known already.
-        self.retransmit_at_once = !send.is_reducing();
+        // During a reduction for another reason, what may be sent is known already, as it is to a model.
+        self.retransmit_at_once = !send.is_reducing() && !send.has_model();
         send.enter_recovery(now);
         self.tail_probe.cancel();
         true
@@ -209,6 +215,11 @@ fn is_nxt_behind_max(send: &SendState) -> bool {
 impl RecoveryDescriptor for RackTlp {
     const NAME: &'static str = "rack-tlp";
     const USES_SACK: bool = true;
+
+    fn from_options(options: &Options) -> Self {
+        let arrivals = Arrivals { as_linux: options.linux_rto, ..Arrivals::default() };
+        Self { arrivals, ..Self::default() }
+    }
 }
 
 impl LossRecovery for RackTlp {
@@ -273,6 +284,7 @@ impl LossRecovery for RackTlp {
         feedback: &AckFeedback<'_>,
     ) -> FeedbackResponse {
         self.srtt = feedback.srtt;
+        self.arrivals.is_covered = false;
         self.forget_acknowledged(send.una());
         self.update_reo_wnd(send, feedback);
         let repaired = self.tail_probe.on_feedback(send, feedback);

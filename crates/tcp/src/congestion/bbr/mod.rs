@@ -303,7 +303,8 @@ impl Bbr {
         }
         let target = bytes(self.with_bursts(target));
         let grown = window.cwnd.saturating_add(acked);
-        let initial = u64::from(INITIAL_SEGMENTS) * u64::from(self.mss);
+        // As in Linux, the SYN is delivered like a segment.
+        let initial = u64::from(INITIAL_SEGMENTS - 1) * u64::from(self.mss);
         if self.full_pipe.was_reached() {
             window.cwnd = grown.min(target);
         } else if window.cwnd < target || self.totals.delivered < initial {

@@ -13,6 +13,8 @@ pub fn scripts() -> Vec<Script> {
         loss_shown_by_sack(),
         spurious_without_new_data(),
         originals_by_sack(),
+        original_then_silence(),
+        bbr_original_then_silence(),
     ]
 }
 
@@ -104,4 +106,31 @@ fn originals_by_sack() -> Script {
         .receives(ack(3001))
         .receives_all(acks(3001, 10001))
         .later(50)
+}
+
+fn original_then_silence() -> Script {
+    Script::new(
+        "f_rto_original_then_silence",
+        "one original arrives, the others are lost: RFC 8985 §6.2",
+    )
+    .in_flight(40)
+    .at(800)
+    .receives(ack(1).sack(&[(5001, 6001)]).of_first())
+    .later(400)
+}
+
+/// The window of PROBE_RTT, in which the round trip is measured again after ten seconds, permits no retransmission of
+/// what the reordering timer finds lost: the retransmission timer is that of the first segment.
+fn bbr_original_then_silence() -> Script {
+    Script::new(
+        "bbr_f_rto_original_then_silence",
+        "the same with BBR after an outage of twelve seconds",
+    )
+    .bbr()
+    .in_flight(40)
+    .at(200)
+    .receives(ack(1001).of_first())
+    .at(12_000)
+    .receives(ack(2001).sack(&[(6001, 7001)]).of_first())
+    .later(2200)
 }

@@ -22,6 +22,7 @@ pub fn scripts() -> Vec<Script> {
         probe_reveals_losses(),
         probe_was_needless(),
         probe_repaired_a_loss(),
+        probe_after_lost_acks(),
     ]
 }
 
@@ -184,4 +185,19 @@ fn probe_repaired_a_loss() -> Script {
         .later(10)
         .writes(20_000)
         .later(20)
+}
+
+/// RACK waits as long as the covered segment took, so that those sent soon after it are not lost at once.
+fn probe_after_lost_acks() -> Script {
+    Script::new(
+        "probe_after_lost_acks",
+        "a probe is SACKed, with an acknowledgment that was lost before",
+    )
+    .established()
+    .writes(5_000)
+    .later(80)
+    .writes(35_000)
+    .at(430)
+    .receives(ack(4001).sack(&[(10_001, 11_001)]).of_first())
+    .later(400)
 }
