@@ -25,7 +25,6 @@ mod address;
 mod configuration;
 mod drop_reason;
 mod entry;
-mod event_heap;
 mod id;
 mod named;
 pub mod options;
@@ -43,7 +42,6 @@ pub use act::{
 pub use address::{Ecn, Endpoint, FlowKey, Ipv4Addr};
 pub use drop_reason::DropReason;
 pub use entry::{Declared, Entry};
-pub use event_heap::EventHeap;
 pub use id::{AirId, ConnectionId, FaultId, FlowId, LinkId, NodeId, PacketId, RadioId, StationId};
 pub use named::Named;
 pub use random::{Probability, RandomStream};

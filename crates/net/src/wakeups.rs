@@ -1,8 +1,10 @@
 //! Pending wake-ups in a total order.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::marker::PhantomData;
 
-use driftway_base::{EventHeap, Instant};
+use driftway_base::Instant;
 
 /// A timer: one of a class of entities that have one. The order of classes, then of entities, is that of the
 /// wake-ups at one instant.
@@ -68,7 +70,7 @@ impl Entry {
 /// order of insertion does not matter.
 #[derive(Debug)]
 pub struct WakeUps<T> {
-    heap: EventHeap<Entry>,
+    heap: BinaryHeap<Reverse<Entry>>,
     /// The next wake-up of each timer, by class, then entity.
     scheduled: Vec<Scheduled>,
     /// The index of each class's first entity.
@@ -88,7 +90,7 @@ impl<T: Timer> WakeUps<T> {
             Some(first)
         });
         Self {
-            heap: EventHeap::with_capacity(timers * 4 + 16),
+            heap: BinaryHeap::with_capacity(timers * 4 + 16),
             scheduled: vec![scheduled; timers],
             first: first.collect(),
             timers: PhantomData,
@@ -108,7 +110,7 @@ impl<T: Timer> WakeUps<T> {
         if at < scheduled.at {
             scheduled.at = at;
             scheduled.generation = scheduled.generation.wrapping_add(1);
-            self.heap.push(Entry::new(at, parts, scheduled.generation));
+            self.heap.push(Reverse(Entry::new(at, parts, scheduled.generation)));
         }
     }
 
@@ -116,25 +118,22 @@ impl<T: Timer> WakeUps<T> {
     /// the far future if there is none.
     #[inline]
     pub fn earliest_bound(&self) -> Instant {
-        self.heap.peek().map_or(Instant::FAR_FUTURE, Entry::at)
+        self.heap.peek().map_or(Instant::FAR_FUTURE, |Reverse(entry)| entry.at())
     }
 
     /// Removes the earliest entry if it is invalid; returns true if it was.
     pub fn discard_invalid(&mut self) -> bool {
-        let is_invalid = self.heap.peek().is_some_and(|entry| {
-            let index = self.index(entry.parts());
-            self.scheduled[index].generation != entry.generation()
-        });
-        if is_invalid {
-            self.heap.pop_if(|_| true);
+        let invalid = self.heap.peek().is_some_and(|Reverse(entry)| !self.is_valid(*entry));
+        if invalid {
+            self.heap.pop();
         }
-        is_invalid
+        invalid
     }
 
     /// Removes the earliest entry, and returns it if it is valid.
     #[inline]
     pub fn pop(&mut self) -> Option<WakeUp<T>> {
-        let entry = self.heap.pop_if(|_| true)?;
+        let Reverse(entry) = self.heap.pop()?;
         let (class, entity) = entry.parts();
         let index = self.index((class, entity));
         let scheduled = &mut self.scheduled[index];
@@ -143,6 +142,10 @@ impl<T: Timer> WakeUps<T> {
         }
         scheduled.at = Instant::FAR_FUTURE;
         Some(WakeUp { at: entry.at(), timer: T::from_parts(class, entity) })
+    }
+
+    fn is_valid(&self, entry: Entry) -> bool {
+        self.scheduled[self.index(entry.parts())].generation == entry.generation()
     }
 }
 

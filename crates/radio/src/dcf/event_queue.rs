@@ -1,6 +1,6 @@
-//! Event queue: events in a total order.
+//! Event queue: a heap of events in a total order.
 
-use driftway_base::{EventHeap, StationId};
+use driftway_base::StationId;
 
 use super::transmission::TransmissionId;
 
@@ -44,34 +44,62 @@ impl Event {
     }
 }
 
-/// Pending events, and the number of those removed.
+/// A heap with four children per node: half as deep as a binary heap, with adjacent children.
+/// Removing the first event leaves the root vacant, because most events schedule the next one: that
+/// takes the root and sifts down, in one pass instead of two.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventQueue {
-    heap: EventHeap<Event>,
+    heap: Vec<Event>,
+    /// True while the root holds an event already removed.
+    root_vacant: bool,
     handled: u64,
 }
 
+const ARITY: usize = 4;
+
 impl EventQueue {
     pub fn with_capacity(events: usize) -> Self {
-        Self { heap: EventHeap::with_capacity(events), handled: 0 }
+        Self { heap: Vec::with_capacity(events), root_vacant: false, handled: 0 }
     }
 
     #[inline]
     pub fn peek(&self) -> Option<Event> {
-        self.heap.peek()
+        match self.root_vacant {
+            false => self.heap.first().copied(),
+            true => self.heap.iter().skip(1).take(ARITY).min().copied(),
+        }
     }
 
-    #[inline]
     pub fn push(&mut self, event: Event) {
+        if self.root_vacant {
+            self.root_vacant = false;
+            return self.sift_down(event);
+        }
+        let mut hole = self.heap.len();
         self.heap.push(event);
+        while hole > 0 {
+            let parent = (hole - 1) / ARITY;
+            if self.heap[parent] <= event {
+                break;
+            }
+            self.heap[hole] = self.heap[parent];
+            hole = parent;
+        }
+        self.heap[hole] = event;
     }
 
-    /// Removes the events of a station, but not of its frames, without counting them.
+    /// Removes the events of a station, but not of its frames, without counting them. This takes
+    /// long, which suits rare use only.
     pub fn forget_station(&mut self, station: StationId) {
+        if self.root_vacant {
+            self.fill_root();
+        }
         self.heap.retain(|event| match event.kind() {
             EventKind::FrameEnd(_) => true,
             EventKind::ResponseDue(of) | EventKind::StationTimer(of) => of != station,
         });
+        // A sorted list is a heap.
+        self.heap.sort_unstable();
     }
 
     /// Returns the number of events removed.
@@ -82,9 +110,53 @@ impl EventQueue {
     /// Removes and returns the next event, if it is no later than `until`.
     #[inline]
     pub fn pop_until(&mut self, until: u64) -> Option<Event> {
-        let first = self.heap.pop_if(|event| event.at() <= until)?;
+        if self.root_vacant {
+            self.fill_root();
+        }
+        let first = self.heap.first().copied().filter(|event| event.at() <= until)?;
+        self.root_vacant = true;
         self.handled += 1;
         Some(first)
+    }
+
+    /// Fills a root that is still vacant.
+    fn fill_root(&mut self) {
+        self.root_vacant = false;
+        if let Some(last) = self.heap.pop()
+            && !self.heap.is_empty()
+        {
+            self.sift_down(last);
+        }
+    }
+
+    /// Puts an event at the root and sifts it down.
+    fn sift_down(&mut self, event: Event) {
+        let mut hole = 0;
+        loop {
+            let start = hole * ARITY + 1;
+            let end = (start + ARITY).min(self.heap.len());
+            let (least, child) = match self.heap.get(start..end) {
+                Some(&[a, b, c, d]) => {
+                    let (ab, cd) = (a.min(b), c.min(d));
+                    let in_ab = start + usize::from(b < a);
+                    let in_cd = start + 2 + usize::from(d < c);
+                    if cd < ab { (in_cd, cd) } else { (in_ab, ab) }
+                }
+                Some(&[a, b, c]) => {
+                    let (ab, in_ab) = if b < a { (b, start + 1) } else { (a, start) };
+                    if c < ab { (start + 2, c) } else { (in_ab, ab) }
+                }
+                Some(&[a, b]) if b < a => (start + 1, b),
+                Some(&[a, ..]) => (start, a),
+                Some(_) | None => break,
+            };
+            if event <= child {
+                break;
+            }
+            self.heap[hole] = child;
+            hole = least;
+        }
+        self.heap[hole] = event;
     }
 }
 
