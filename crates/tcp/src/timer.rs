@@ -92,12 +92,18 @@ impl Timers {
         }
         due
     }
-    /// Stops every timer and keeps its remaining time (chandran-1998 §4: snooze).
+    /// Stops every timer and keeps its remaining time (chandran-1998 §4: snooze). TIME-WAIT goes on: it waits for
+    /// packets in the network to end, not for the peer.
     pub fn freeze(&mut self, now: Instant) {
         if self.frozen.is_none() {
+            let time_wait = self.deadline(Timer::TimeWait);
+            self.stop(Timer::TimeWait);
             let remaining = self.deadlines.map(|at| at.map(|at| at.since(now)));
             self.frozen = Some(FrozenTimers { since: now, remaining });
             self.deadlines = [None; 8];
+            if let Some(at) = time_wait {
+                self.set(Timer::TimeWait, at);
+            }
         }
     }
     /// True while timers are frozen.
@@ -127,6 +133,19 @@ impl Timers {
 #[cfg(test)]
 mod test {
     use super::*;
+
+    #[test]
+    fn a_freeze_leaves_time_wait_running() {
+        let at = Instant::from_millis;
+        let mut timers = Timers::default();
+        timers.set(Timer::TimeWait, at(9));
+        timers.set(Timer::Retransmission, at(5));
+        timers.freeze(at(1));
+        assert_eq!(timers.next_deadline(), Some(at(9)));
+        timers.thaw(at(3));
+        assert_eq!(timers.deadline(Timer::TimeWait), Some(at(9)));
+        assert_eq!(timers.deadline(Timer::Retransmission), Some(at(7)));
+    }
 
     #[test]
     fn a_timer_expires_once() {
