@@ -44,7 +44,7 @@ pub fn parse(text: &str) -> Result<Vec<BehindCause>, Error> {
         .map_err(|error| Error::refused(format!("compare-causes.toml: {error}")))
 }
 
-/// The cause where `carry` has the throughput of the same TCP without an aid.
+/// The cause where `carry` has exactly the throughput of the same TCP without an aid.
 const NOTHING_TO_DO: &str = "carry does nothing here: it sees no outage, and nothing shows that a loss is not congestion. An aid \
                              that keeps the window over every loss keeps it over those of a full queue, too, which costs the \
                              flows beside it.";
@@ -53,7 +53,7 @@ const NOTHING_TO_DO: &str = "carry does nothing here: it sees no outage, and not
 const KEEPS_WINDOW: &str = "atcp";
 
 /// Difference from the throughput without an aid that counts as none.
-const NO_DIFFERENCE: f64 = 0.005;
+const NO_DIFFERENCE: f64 = 1e-9;
 
 /// Gives each case the first cause that explains it. `to_plain` returns the throughput of `carry` in a case over that of
 /// the same TCP without an aid.
@@ -127,7 +127,7 @@ mod test {
             explain(&mut cases, &[], |_| Some(to_plain));
             cases[0].because.is_some()
         };
-        assert!(explained("atcp-partial", 1.0) && explained("atcp", 0.999));
-        assert!(!explained("atcp", 0.98) && !explained("tcp-f", 1.0) && !explained("none", 1.0));
+        assert!(explained("atcp-partial", 1.0) && explained("atcp", 1.0));
+        assert!(!explained("atcp", 0.999) && !explained("tcp-f", 1.0) && !explained("none", 1.0));
     }
 }
